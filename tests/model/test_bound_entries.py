@@ -21,7 +21,8 @@ pytestmark = pytest.mark.skipif(DISABLED, reason="entries are plain functions wi
 def test_operands_live_as_long_as_the_call() -> None:
     a, b = np.arange(5.0), np.zeros(5)
     runs = Runs([Run(a, b)])
-    bound = array_runs._copy_runs.bound(runs.table.copy(), np.ones(4, np.int64))  # type: ignore[attr-defined]
+    counts = array_runs.Counts()
+    bound = array_runs._copy_runs.bound(runs.table.copy(), counts.table.copy())  # type: ignore[attr-defined]
     gc.collect()
     filler = [np.full((1, 4), 7, np.int64) for _ in range(50)]
     bound()
@@ -31,19 +32,41 @@ def test_operands_live_as_long_as_the_call() -> None:
 
 def test_copies_and_comparisons_follow_their_counts() -> None:
     a, b = np.arange(12.0).reshape(4, 3), np.zeros((4, 3))
-    runs = Runs([Run(a, b, array_runs.CONTACT)])
+    counter = np.zeros(1, np.int64)
+    counts = array_runs.Counts({array_runs.CONTACT: counter}, most={array_runs.CONTACT: 4})
+    runs = Runs([Run(a, b, array_runs.CONTACT)], counts)
     for rows in (1, 3, 2):
         b[:] = -1.0
-        counts = np.array([1, rows, 0, 0])
-        runs.copy(counts)
+        counter[0] = rows
+        runs.copy()
         assert (b[:rows] == a[:rows]).all() and (b[rows:] == -1.0).all()
-        counts[array_runs.CONTACT] = 4
-        runs.copy(counts)
+        # more than there is room for
+        counter[0] = 7
+        runs.copy()
         np.testing.assert_array_equal(a, b)
     whole = Runs([Run(a, b)])
     assert whole.are_same()
     b[3, 2] += 1.0
     assert not whole.are_same()
+
+
+def test_copies_that_depend_on_others_keep_what_they_have_addresses_of() -> None:
+    a, b, state = np.arange(6.0), np.zeros(6), np.arange(3.0)
+    known = state.copy()
+    counter = np.array([2])
+    counts = array_runs.Counts({array_runs.ROW: counter})
+    pieces = Run(np.full((4, 2), 5.0), np.zeros((4, 2)), array_runs.ROW)
+    give = Runs([Run(a, b), pieces], counts).bound_copy(Runs([Run(state, known)]))
+    found = pieces.new
+    del counts, counter, pieces
+    gc.collect()
+    filler = [np.full(1, 9, np.int64) for _ in range(200)]
+    state[1] = 7.0
+    assert give() == 0 and not b.any() and not found.any()
+    known[:] = state
+    assert give() == 1
+    np.testing.assert_array_equal(b, a)
+    assert (found[:2] == 5.0).all() and not found[2:].any() and len(filler) == 200
 
 
 def test_single_steps_have_the_bits_of_many_and_let_other_threads_run() -> None:

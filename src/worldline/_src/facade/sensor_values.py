@@ -8,7 +8,6 @@ clipped to the cut-off; noise is never added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,12 +21,13 @@ from worldline._src.step.sensing import Sensing
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
 
 
 class Readings:
     """The sensors of one compiled world."""
 
-    def __init__(self, runtime: Runtime, time: Callable[[], float]) -> None:
+    def __init__(self, runtime: Runtime, world: World) -> None:
         table = runtime.model.sensors
         assert table is not None
         self.table: Sensors = table
@@ -36,7 +36,7 @@ class Readings:
         self.row_of = {id(sensor): k for k, sensor in enumerate(described)}
         """Row of every sensor of the description, by its id."""
         self.kinds = table.word
-        self._time = time
+        self._world = world
         self._off = runtime.model.option is not None and runtime.model.option.disable_sensors
         self._sensing = Sensing(runtime.sim)
 
@@ -63,10 +63,10 @@ class Readings:
     def _now(self) -> tuple[float, object]:
         """Time, and what else readings depend on; forces on bodies are taken over."""
         runtime, sensing = self.runtime, self._sensing
-        if runtime.pushed or sensing.pushed:
+        if sensing.pushed or runtime.pushed:
             np.add(runtime.persistent_wrench, runtime.one_shot_wrench, out=sensing.body_f)
             sensing.pushed = runtime.pushed
         for frame, row in sensing.tables.moving:
             if sensing.tables.place(frame, *named_frame(runtime, row)):
                 sensing.forget()
-        return self._time(), runtime.version
+        return self._world.time, runtime.version

@@ -459,5 +459,5 @@ def readings_of(world: World) -> Readings | None:
     """The readings of a World as compiled now; None when its model has no table of sensors."""
     runtime = world._live()
     if runtime.sensors is None and runtime.model.sensors is not None:
-        runtime.sensors = Readings(runtime, lambda: world.time)
+        runtime.sensors = Readings(runtime, world)
     return runtime.sensors

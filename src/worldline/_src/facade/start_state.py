@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.step.array_runs import Run, Runs
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime, Snapshot
 
 _FIELDS = ("q", "v", "a", "force", "q_target", "v_target", "a_target", "body_f", "clock", "ground_dual")
-_COUNTS = np.ones(4, np.int64)
 
 
 class StartState:
@@ -55,4 +52,4 @@ class StartState:
 
     def write(self) -> None:
         """Copy everything back."""
-        self._runs.copy(_COUNTS)
+        self._runs.copy()

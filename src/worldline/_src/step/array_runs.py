@@ -4,31 +4,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.jit import DISABLED, entry
+from worldline._src.jit import DISABLED, entry, outline
 from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, address_of, vector
 
 ONCE, CONTACT, ROW, PAIR = range(4)
 """What pieces of arenas are counted by."""
+_ALL = 1 << 62
 
 
-@entry(signature="int64[:,::1] int64[::1]", label="copies of arenas")
-def _copy_runs(runs, counts):
-    """Copy runs of 8-byte numbers: address, address of the copy, how many a piece, which count of pieces."""
+@outline
+def _copy(runs, counts):
+    """Copy runs of 8-byte numbers: address, address of the copy, how many a piece, which count of pieces.
+
+    counts: where the number of pieces stands, and the most that there can be.
+    """
     for r in range(runs.shape[0]):
-        n = runs[r, 2] * counts[runs[r, 3]]
+        by = runs[r, 3]
+        pieces = vector(address_as(counts[by, 0], int64), 0, 1)[0]
+        n = runs[r, 2] * min(pieces, counts[by, 1])
         old, new = vector(address_as(runs[r, 0], int64), 0, n), vector(address_as(runs[r, 1], int64), 0, n)
         for k in range(n):
             new[k] = old[k]
 
 
-@entry(signature="int64[:,::1]", label="comparisons of arenas")
-def _same_runs(runs):
+@entry(signature="int64[:,::1] int64[:,::1]", label="copies of arenas")
+def _copy_runs(runs, counts):
+    _copy(runs, counts)
+
+
+@outline
+def _are_same(runs):
     """Whether runs of numbers have the bits of their copies."""
     differs = 0
     for r in range(runs.shape[0]):
@@ -39,11 +50,26 @@ def _same_runs(runs):
     return differs == 0
 
 
+@entry(signature="int64[:,::1]", label="comparisons of arenas")
+def _same_runs(runs):
+    return _are_same(runs)
+
+
+@entry(signature="int64[:,::1] int64[:,::1] int64[:,::1]", label="copies of arenas that have not changed")
+def _copy_if_same(same, runs, counts):
+    """Copy runs where others have the bits of their copies; returns whether they have."""
+    if _are_same(same):
+        _copy(runs, counts)
+        return 1
+    return 0
+
+
 def compile_runs() -> None:
     """Compile what copies and compares arenas."""
     if not DISABLED:
         _copy_runs.ready()  # type: ignore[attr-defined]
         _same_runs.ready()  # type: ignore[attr-defined]
+        _copy_if_same.ready()  # type: ignore[attr-defined]
 
 
 class Run(NamedTuple):
@@ -55,28 +81,68 @@ class Run(NamedTuple):
     """What its rows are counted by."""
 
 
+class Counts:
+    """How many pieces runs of a kind have: what a counter says when they are copied, one without a counter.
+
+    Args:
+        counters: array of one integer by kind.
+        most: largest number of pieces by kind, where the counter may say more.
+    """
+
+    def __init__(
+        self, counters: Mapping[int, np.ndarray] | None = None, most: Mapping[int, int] | None = None
+    ):
+        one, found, limits = np.ones(1, np.int64), counters or {}, most or {}
+        self.counters = [found.get(by, one) for by in range(4)]
+        self.most = [limits.get(by, _ALL) for by in range(4)]
+        self.table = np.array(
+            [(address_of(c), most) for c, most in zip(self.counters, self.most, strict=True)], np.int64
+        )
+
+    def of(self, by: int) -> int:
+        """The number of pieces of a kind now."""
+        return min(int(self.counters[by][0]), self.most[by])
+
+
 class Runs:
     """Pieces of arenas that are copied or compared together."""
 
-    def __init__(self, runs: Iterable[Run]) -> None:
+    def __init__(self, runs: Iterable[Run], counts: Counts | None = None) -> None:
+        self.counts = counts or Counts()
         self.runs = [run for run in runs if run.old.size]
         table = [
             (address_of(a), address_of(b), a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
         ]
         self.table = np.array(table, np.int64).reshape(-1, 4)
-        self._counts: np.ndarray | None = None
-        self._copy: Callable[[], int] = int
+        self._copy: Callable[[], int] | None = None
         self._same: Callable[[], bool] | None = None
 
-    def copy(self, counts: np.ndarray) -> None:
-        """Copy them all; `counts` are those of `ONCE`, `CONTACT`, `ROW` and `PAIR`."""
+    def copy(self) -> None:
+        """Copy them all."""
         if not DISABLED:
-            if counts is not self._counts:
-                self._copy, self._counts = _copy_runs.bound(self.table, counts), counts  # type: ignore[attr-defined]
-            self._copy()
+            copy = self._copy
+            if copy is None:
+                copy = self._copy = _copy_runs.bound(self.table, self.counts.table)  # type: ignore[attr-defined]
+            copy()
             return
         for old, new, by in self.runs:
-            new[: None if by == ONCE else counts[by]] = old[: None if by == ONCE else counts[by]]
+            pieces = None if by == ONCE else self.counts.of(by)
+            new[:pieces] = old[:pieces]
+
+    def bound_copy(self, same: Runs) -> Callable[[], int]:
+        """A function that copies them all if others have the bits of their copies, and returns 0 if not."""
+        if not DISABLED:
+            call: Any = _copy_if_same.bound(same.table, self.table, self.counts.table)  # type: ignore[attr-defined]
+            call.kept = self, same  # what the tables have addresses of
+            return call
+
+        def copy() -> int:
+            if not same.are_same():
+                return 0
+            self.copy()
+            return 1
+
+        return copy
 
     def are_same(self) -> bool:
         """Whether all have the bits of their copies."""

@@ -89,7 +89,8 @@ class ContactLog:
         Args:
             frame: steps made so far.
         """
-        self._counter[:2] = 0, frame
+        counter = self._counter
+        counter[0], counter[1] = 0, frame
 
     def forget(self) -> None:
         """The state is no longer what the last step led to: no events, and nothing touched."""

@@ -29,7 +29,7 @@ from worldline._src.kernels.narrowphase.tables import TABLE as _COLLISION_TABLE
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
-from worldline._src.step.array_runs import CONTACT, ONCE, PAIR, ROW, Run, Runs, compile_runs
+from worldline._src.step.array_runs import CONTACT, ONCE, PAIR, ROW, Counts, Run, Runs, compile_runs
 from worldline._src.step.forward import forward, forward_plan, forward_trees
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.pack_sensors import Group, SensorTables, connected
@@ -101,7 +101,6 @@ class Copy:
         forces = Run(body_f, data[at : at + body_f.size])
         data[:] = sim.data
         copies, inputs = [forces], [forces]
-        self.counts = np.ones(4, np.int64)
         guess = np.zeros_like(sim.a)
         self._untouched = [Run(sim.a, guess), Run(sim.body_f, forces.new)]
         copies.append(self._untouched[0])
@@ -115,17 +114,20 @@ class Copy:
         copies.append(Run(sim.ground_dual, data[begin : begin + sim.ground_dual.size]))
         self.constraints = sim.constraints
         self.laws: list[Run] = []
+        counts = None
         if sim.constraints is not None:
             more_copies, more_inputs = self._copy_constraints(sim)
             copies += more_copies
             inputs += more_inputs
-        self.copies, self.inputs = Runs(copies), Runs(inputs)
+            counts = Counts({CONTACT: _cell(sim.constraints.column.counter, rows.CONTACT_COUNT)})
+        self.copies, self.inputs, self._laws = Runs(copies, counts), Runs(inputs), Runs(self.laws)
         self.untouched = Runs([*inputs[1:], *self._untouched])
         """What must be as it was for the next step to go on from an evaluation,"""
         self.goes_on = self._prefix(sim)
         """the stage it goes on with, 0 where steps have other stages than evaluations,"""
-        self.results = Runs(self._results(sim)) if self.goes_on else None
+        self.results = Runs(self._results(sim), self._found_counts()) if self.goes_on else Runs([])
         """and what it takes over."""
+        self._give = self.results.bound_copy(self.untouched)
         self._preparations, self._data = sim.preparations, sim.data
         collision = None if sim.constraints is None else sim.constraints.collision
         self._found = None if collision is None else collision.d
@@ -137,7 +139,6 @@ class Copy:
         block, collision = constraints.block, constraints.collision
         args, d = block.args.copy(), aligned_zeros(len(block.d))
         d[:] = block.d
-        self.args = args
         args[rows.TREE_D] = address_of(self.data)
         args[rows.TREE_M], args[rows.TREE_C] = (address_of(x) for x in self.sets[MULTIBODY][:2])
         self.sets[CONSTRAINT] = (block.m, block.c, args, d)
@@ -159,15 +160,12 @@ class Copy:
         counter = np.zeros_like(constraints.column.counter)
         left = Run(constraints.column.counter, counter)
         self._untouched += [left, *(run(name) for name in _SLEEP[1:])]
-        copies.append(left)
-        self._counter = self._column("counter")
-        self._collision_counter = None if collision is None else self._collision(collision, "counter")
-        self._most_pairs = 0 if collision is None else collision.sizes["npair"]
+        # an evaluation that was short of room may have been the last
+        copies += [left, Run(np.zeros(1, np.int64), _cell(args, rows.SHORT))]
         # parameters; options are left out, as evaluations write to some
         first = int(block.m[rows.TABLE.entry["option"]])
         for part in (slice(0, first), slice(first + rows.OPTIONS, None)):
             self.laws.append(Run(block.c[part], block.c[part].copy()))
-        self._untouched += self.laws
         inputs += self.laws
         return copies, inputs
 
@@ -217,19 +215,23 @@ class Copy:
             made.append(Run(self._collision(collision, "counter")[count], collision.column.counter[count]))
         return made
 
-    def give(self) -> None:
-        """Give the results of an evaluation to the step that goes on from it."""
-        assert self.results is not None
-        counts, counter = self.counts, self._counter
-        counts[CONTACT], counts[ROW] = counter[rows.CONTACT_COUNT], counter[rows.ALL_ROWS]
-        if self._collision_counter is not None:
-            counts[PAIR] = min(self._collision_counter[PAIRS], self._most_pairs)
-        self.results.copy(counts)
+    def _found_counts(self) -> Counts:
+        """How many contacts, rows and pairs an evaluation found."""
+        assert self.constraints is not None
+        counter, collision = self._column("counter"), self.constraints.collision
+        found = {CONTACT: _cell(counter, rows.CONTACT_COUNT), ROW: _cell(counter, rows.ALL_ROWS)}
+        if collision is None:
+            return Counts(found)
+        found[PAIR] = _cell(self._collision(collision, "counter"), PAIRS)
+        return Counts(found, most={PAIR: collision.sizes["npair"]})
+
+    def give(self) -> bool:
+        """Give the results of an evaluation to the step that goes on from it; False if something changed."""
+        return self._give() != 0
 
     def know_laws(self) -> None:
         """Take over parameters that were written since the arenas were copied."""
-        for run in self.laws:
-            run.new[:] = run.old
+        self._laws.copy()
 
     def is_of(self, sim: Simulation) -> bool:
         """Whether the arenas of the step are still those that were copied."""
@@ -244,13 +246,12 @@ class Copy:
 
     def take(self) -> None:
         """Take over state, inputs, and what the last step left for the next."""
-        constraints = self.constraints
-        if constraints is None:
-            self.copies.copy(self.counts)
-        else:
-            self.counts[CONTACT] = constraints.column.counter[rows.CONTACT_COUNT]
-            self.copies.copy(self.counts)
-            self.args[rows.SHORT] = 0
+        self.copies.copy()
+
+
+def _cell(counters: np.ndarray, k: int) -> np.ndarray:
+    """One of several counters; a view."""
+    return counters[k : k + 1]
 
 
 class Sensing:
@@ -349,9 +350,11 @@ class Sensing:
         self.tables.time[0] = time
         if not self._fresh:
             # what the copy has of an evaluation is lost
-            sim.ahead = None
+            if sim.ahead is not None:
+                sim.ahead = None
             copy.take()
-        self._fresh = self._fresh - stale
+        else:
+            self._fresh = self._fresh - stale
         if copy.plan.user_poses and Group.DYNAMICS in stale:
             self._read_in_place(stale)
         else:
@@ -370,7 +373,7 @@ class Sensing:
                 program = self._programs[stale, pushed] = self._program(plan, copy.sets)
             if program():
                 if copy.goes_on and not pushed and Group.DYNAMICS in stale:
-                    self.sim.ahead = self._go_on
+                    vars(self.sim)["ahead"] = self._go_on
                 return
             short, self._resume[0] = self._resume[0] != 0, 0
             if self.sim.constraints is None or not short:
@@ -388,14 +391,12 @@ class Sensing:
         Nothing may have changed that the evaluation depends on.
         """
         sim, copy = self.sim, self._copy
-        sim.ahead = None
         if copy is None or sim.profiler is not None or not copy.is_of(sim):
             return 0
-        if not copy.untouched.are_same():
-            copy.know_laws()
-            return 0
-        copy.give()
-        return copy.goes_on
+        if copy.give():
+            return copy.goes_on
+        copy.know_laws()
+        return 0
 
     def _read_in_place(self, stale: frozenset[Group]) -> None:
         """Evaluate on the arenas of the step, as functions of the user look at these."""

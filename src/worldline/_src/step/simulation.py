@@ -544,8 +544,10 @@ class Simulation(FixedAttributes, Diverging):
         state["_poses_fresh"] = state["_twists_fresh"] = state["stepped"] = False
         state["failure"] = None
         self.controls_written()
-        if self.ahead is not None:
-            self._resume[0] = self.ahead()
+        ahead = self.ahead
+        if ahead is not None:
+            state["ahead"] = None
+            self._resume[0] = ahead()
         if self.user is not None and self.user.begin():
             if self._step_with_calls(n):
                 return
