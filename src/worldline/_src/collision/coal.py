@@ -15,7 +15,7 @@ import numpy as np
 from worldline._src.collision import results
 from worldline._src.collision.arenas import pose12
 from worldline._src.collision.detector import CollisionDetector
-from worldline._src.collision.group import CollisionGroup
+from worldline._src.collision.group import CollisionGroup, OtherGroup
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.errors import CapabilityError
 from worldline._src.spatial.poses import compose
@@ -151,10 +151,7 @@ class CoalDetector(CollisionDetector):
         return found
 
     def collide(
-        self,
-        group: CollisionGroup,
-        other: CollisionGroup | None = None,
-        option: results.CollisionOption | None = None,
+        self, group: CollisionGroup, other: OtherGroup = None, option: results.CollisionOption | None = None
     ) -> results.CollisionResult:
         option, coal = option or results.CollisionOption(), self._coal
         request = coal.CollisionRequest()
@@ -208,10 +205,7 @@ class CoalDetector(CollisionDetector):
         return best
 
     def distance(
-        self,
-        group: CollisionGroup,
-        other: CollisionGroup | None = None,
-        option: results.DistanceOption | None = None,
+        self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
     ) -> results.DistanceResult:
         option = option or results.DistanceOption()
         first = self._parts(group)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from worldline._src.collision import results
-from worldline._src.collision.group import CollisionGroup, CollisionObject
+from worldline._src.collision.group import CollisionGroup, CollisionObject, OtherGroup
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import (
     ArgumentError,
@@ -77,10 +77,7 @@ class CollisionDetector(FixedAttributes, abc.ABC):
 
     @abc.abstractmethod
     def collide(
-        self,
-        group: CollisionGroup,
-        other: CollisionGroup | None = None,
-        option: results.CollisionOption | None = None,
+        self, group: CollisionGroup, other: OtherGroup = None, option: results.CollisionOption | None = None
     ) -> results.CollisionResult:
         """Contacts within a group, or between the objects of two groups."""
 
@@ -93,10 +90,7 @@ class CollisionDetector(FixedAttributes, abc.ABC):
 
     @abc.abstractmethod
     def distance(
-        self,
-        group: CollisionGroup,
-        other: CollisionGroup | None = None,
-        option: results.DistanceOption | None = None,
+        self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
     ) -> results.DistanceResult:
         """The closest pair within a group, or between two groups; filters apply."""
 

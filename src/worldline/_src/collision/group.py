@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -177,3 +178,7 @@ class CollisionGroup(FixedAttributes):
     def pose_table(self) -> Array:
         """The poses themselves, not a copy, for detectors."""
         return self._poses
+
+
+OtherGroup: TypeAlias = CollisionGroup | None
+"""The second group of a query between two; None for a query within one."""

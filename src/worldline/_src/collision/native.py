@@ -11,7 +11,7 @@ import numpy as np
 
 from worldline._src.collision import results
 from worldline._src.collision.detector import CollisionDetector, rays_of
-from worldline._src.collision.group import CollisionGroup
+from worldline._src.collision.group import CollisionGroup, OtherGroup
 from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.narrowphase.dispatch import pair_family
@@ -30,7 +30,7 @@ class NativeDetector(CollisionDetector):
     def __init__(self) -> None:
         self._scenes: weakref.WeakKeyDictionary[CollisionGroup, NativeScene] = weakref.WeakKeyDictionary()
 
-    def scene(self, group: CollisionGroup, other: CollisionGroup | None = None) -> NativeScene:
+    def scene(self, group: CollisionGroup, other: OtherGroup = None) -> NativeScene:
         """The tables of a group, kept while its objects and filters stay; those of two are made anew."""
         if other is not None:
             return NativeScene(group, other)
@@ -40,10 +40,7 @@ class NativeDetector(CollisionDetector):
         return scene
 
     def collide(
-        self,
-        group: CollisionGroup,
-        other: CollisionGroup | None = None,
-        option: results.CollisionOption | None = None,
+        self, group: CollisionGroup, other: OtherGroup = None, option: results.CollisionOption | None = None
     ) -> results.CollisionResult:
         option = option or results.CollisionOption()
         groups = (group, other or group)
@@ -78,10 +75,7 @@ class NativeDetector(CollisionDetector):
         return results.PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
     def distance(
-        self,
-        group: CollisionGroup,
-        other: CollisionGroup | None = None,
-        option: results.DistanceOption | None = None,
+        self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
     ) -> results.DistanceResult:
         option = option or results.DistanceOption()
         nothing = results.DistanceResult(

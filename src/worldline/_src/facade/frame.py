@@ -349,13 +349,7 @@ class FreeFrame(_PlacedFrame):
         self._place(pose)
         self._world._follow_frame(self)
 
-    @property
-    @returns_read_only
-    def transform(self) -> Array:
-        """Pose in the world frame, 4x4."""
-        return values.read_only(values.matrix_of(self._pose().copy()))
-
-    @transform.setter
+    @Frame.transform.setter
     def transform(self, value: TransformLike) -> None:
         self._require_alive()
         pose = values.pose_of(value, f"FreeFrame '{self.name}' transform")

@@ -61,13 +61,7 @@ class RigidBody(CollisionBody):
 
     # ---- place and motion
 
-    @property
-    @returns_read_only
-    def transform(self) -> Array:
-        """Pose in the world frame, 4x4."""
-        return values.read_only(values.matrix_of(self._pose().copy()))
-
-    @transform.setter
+    @CollisionBody.transform.setter
     def transform(self, value: TransformLike) -> None:
         self._place(values.pose_of(value, f"RigidBody '{self.name}' transform"))
 

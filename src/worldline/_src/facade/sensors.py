@@ -8,11 +8,10 @@ and any step; forces and accelerations are those that act now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade.collections import NamedCollection
@@ -22,6 +21,7 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.sensor_values import Readings
+from worldline._src.facade.step_functions import WorksOn, works_on_keywords
 from worldline._src.facade.values import TransformLike, count, pose_of, text
 from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
 from worldline._src.named_tuple import NamedTuple
@@ -32,7 +32,6 @@ from worldline._src.step.user_elements import SENSOR
 from worldline._src.step.user_kernels import Kernel
 
 if TYPE_CHECKING:
-    from worldline._src.facade.joint import Joint
     from worldline._src.facade.link import Link
     from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.step_functions import StepFunction
@@ -320,16 +319,13 @@ class SensorCollection(NamedCollection[Sensor]):
         """Length of `values`."""
         return scene_dim(self._world) + sum(each.dim for each in self._world._functions.sensors.values())
 
+    @works_on_keywords
     def add_function(
         self,
         name: str,
         function: SensorFunction | Kernel,
         dim: int = 1,
-        *,
-        bodies: Iterable[RigidBody | Link] = (),
-        joints: Iterable[Joint] = (),
-        actuators: Iterable[str] = (),
-        parameters: ArrayLike = (),
+        **works_on: Unpack[WorksOn],
     ) -> FunctionSensor:
         """A sensor whose readings a function or kernel of yours makes when they are asked for; at any time.
 
@@ -361,7 +357,7 @@ class SensorCollection(NamedCollection[Sensor]):
         dim = count(dim, f"dim of sensor '{name}'")
         if dim < 1:
             raise ArgumentError(f"dim of sensor '{name}' must be at least 1, got {dim}")
-        parts = world._functions.made(name, SENSOR, function, None, bodies, joints, actuators, parameters)
+        parts = world._functions.made(name, SENSOR, function, None, **works_on)
         made = FunctionSensor(world, name, function, dim, parts if parts.is_compiled else None)
         world._functions.add_sensor(name, made)
         return made

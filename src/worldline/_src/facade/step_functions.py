@@ -9,7 +9,7 @@ any is not written to one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,7 @@ from worldline._src.facade.copying import find
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.keywords import shared_keywords
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, numbers, rotation
 from worldline._src.step.simulation import Simulation
@@ -48,6 +49,18 @@ from worldline._src.step.user_elements import (
 )
 from worldline._src.step.user_kernels import Kernel
 from worldline._src.step.user_tables import KernelElement
+
+
+class WorksOn(TypedDict, total=False):
+    """Keywords of everything that takes a kernel: what the kernel works on; see `World.add_controller`."""
+
+    bodies: Iterable[RigidBody | Link]
+    joints: Iterable[Joint]
+    actuators: Iterable[str]
+    parameters: ArrayLike
+
+
+works_on_keywords = shared_keywords(WorksOn, bodies=(), joints=(), actuators=(), parameters=())
 
 NATIVE = "native"
 PLACES = {"accelerations": ACCELERATION_STAGE, "end": END_STAGE}
@@ -217,11 +230,7 @@ class StepFunctions:
         kind: str,
         function: WorldFunction | Kernel,
         period: float | None = None,
-        *,
-        bodies: Iterable[RigidBody | Link] = (),
-        joints: Iterable[Joint] = (),
-        actuators: Iterable[str] = (),
-        parameters: ArrayLike = (),
+        **works_on: Unpack[WorksOn],
     ) -> None:
         world = self._world
         world._require_idle()
@@ -233,7 +242,7 @@ class StepFunctions:
         if not callable(function):
             raise ArgumentError(f"{kind} '{name}' needs a function of a StepContext, got {function!r}")
         steps_of_period(period, world.time_step)
-        made = self.made(name, kind, function, period, bodies, joints, actuators, parameters)
+        made = self.made(name, kind, function, period, **works_on)
         self._all[name] = made
         self._changed()
 
@@ -243,10 +252,10 @@ class StepFunctions:
         kind: str,
         function: Any,
         period: float | None,
-        bodies: Any,
-        joints: Any,
-        actuators: Any,
-        parameters: Any,
+        bodies: Iterable[RigidBody | Link] = (),
+        joints: Iterable[Joint] = (),
+        actuators: Iterable[str] = (),
+        parameters: ArrayLike = (),
     ) -> StepFunction:
         """A function or kernel with what it works on, checked; kernels are compiled."""
         works_on = Workpieces.of(self._world, f"{kind} '{name}'", bodies, joints, actuators)

@@ -4,15 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
-from numpy.typing import ArrayLike
+from collections.abc import Callable
+from typing import Unpack
 
 from worldline._src.collision.detector import CollisionDetector
 from worldline._src.errors import ArgumentError, nearest_name
-from worldline._src.facade.joint import Joint
-from worldline._src.facade.link import Link
-from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_functions import (
     CONTROLLER,
     FORCE_ELEMENT,
@@ -21,7 +17,9 @@ from worldline._src.facade.step_functions import (
     PLACES,
     StepFunction,
     StepFunctions,
+    WorksOn,
     WorldStepContext,
+    works_on_keywords,
 )
 from worldline._src.step.user_kernels import Kernel
 
@@ -31,16 +29,14 @@ class WorldElements:
 
     _functions: StepFunctions
 
+    @works_on_keywords
     def add_controller(
         self,
         name: str,
         function: Callable[[WorldStepContext], object] | Kernel,
         *,
         period: float | None = None,
-        bodies: Iterable[RigidBody | Link] = (),
-        joints: Iterable[Joint] = (),
-        actuators: Iterable[str] = (),
-        parameters: ArrayLike = (),
+        **works_on: Unpack[WorksOn],
     ) -> None:
         """Call a function at the start of every step, or of one step each `period`, to write commands.
 
@@ -77,18 +73,14 @@ class WorldElements:
             >>> hinge.position.round(3).tolist()
             [0.504]
         """
-        given = {"bodies": bodies, "joints": joints, "actuators": actuators, "parameters": parameters}
-        self._functions.add(name, CONTROLLER, function, period, **given)
+        self._functions.add(name, CONTROLLER, function, period, **works_on)
 
+    @works_on_keywords
     def add_force_element(
         self,
         name: str,
         function: Callable[[WorldStepContext], object] | Kernel,
-        *,
-        bodies: Iterable[RigidBody | Link] = (),
-        joints: Iterable[Joint] = (),
-        actuators: Iterable[str] = (),
-        parameters: ArrayLike = (),
+        **works_on: Unpack[WorksOn],
     ) -> None:
         """Call a function in every evaluation of the dynamics, to add forces; see `add_controller`.
 
@@ -105,19 +97,15 @@ class WorldElements:
             >>> ball.linear_velocity.round(9).tolist()
             [0.0, 0.0, 0.0]
         """
-        given = {"bodies": bodies, "joints": joints, "actuators": actuators, "parameters": parameters}
-        self._functions.add(name, FORCE_ELEMENT, function, **given)
+        self._functions.add(name, FORCE_ELEMENT, function, **works_on)
 
+    @works_on_keywords
     def add_stage(
         self,
         name: str,
         function: Callable[[WorldStepContext], object] | Kernel,
         place: str,
-        *,
-        bodies: Iterable[RigidBody | Link] = (),
-        joints: Iterable[Joint] = (),
-        actuators: Iterable[str] = (),
-        parameters: ArrayLike = (),
+        **works_on: Unpack[WorksOn],
     ) -> None:
         """Add a stage to the pipeline of a step: a function or kernel that changes what the step computes.
 
@@ -145,8 +133,7 @@ class WorldElements:
             raise ArgumentError(
                 f"place of stage '{name}' must be one of {', '.join(PLACES)}, got {place!r}{hint}"
             )
-        given = {"bodies": bodies, "joints": joints, "actuators": actuators, "parameters": parameters}
-        self._functions.add(name, PLACES[place], function, **given)
+        self._functions.add(name, PLACES[place], function, **works_on)
 
     def add_observer(self, name: str, function: Callable[[WorldStepContext], object]) -> None:
         """Call a function at the end of every step, with its result in `q` and `v`; see `add_controller`."""

@@ -93,8 +93,8 @@ class StepContext:
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
-        self.q, self.v, self.a = _read_only(sim.q), _read_only(sim.v), _read_only(sim.a)
-        self.body_q, self.body_qd = _read_only(sim.body_q), _read_only(sim.body_qd)
+        self.q, self.v, self.a = read_only_view(sim.q), read_only_view(sim.v), read_only_view(sim.a)
+        self.body_q, self.body_qd = read_only_view(sim.body_q), read_only_view(sim.body_qd)
         self.control, self.force, self.body_f = sim.control, sim.force, sim.body_f
         self.q_target, self.v_target = sim.q_target, sim.v_target
         self.time_step = sim.time_step
@@ -111,7 +111,8 @@ class StepContext:
         return f"<{type(self).__name__} of step {self.frame} at {self.time:g} s>"
 
 
-def _read_only(array: Array) -> Array:
+def read_only_view(array: Array) -> Array:
+    """A view of an array that cannot be written through."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -33,6 +33,7 @@ from worldline._src.step.user_elements import (
     END_STAGE,
     FORCE_ELEMENT,
     OBSERVER,
+    read_only_view,
     steps_of_period,
 )
 from worldline._src.step.user_kernels import Kernel
@@ -86,7 +87,7 @@ class BatchStepContext:
         self._poses: Array | None = None
         self._twists: Array | None = None
         q, v = arrays["joint_positions"], arrays["joint_velocities"]
-        self.q, self.v = (q, v) if kind == END_STAGE else (_read_only(q), _read_only(v))
+        self.q, self.v = (q, v) if kind == END_STAGE else (read_only_view(q), read_only_view(v))
         self.control, self.force = arrays["controls"], arrays["joint_forces"]
         self.q_target, self.v_target = arrays["position_targets"], arrays["velocity_targets"]
         self.body_f = arrays["body_wrenches"]
@@ -98,14 +99,14 @@ class BatchStepContext:
     def body_q(self) -> Array:
         """Position [m] and xyzw of every body of every world, (worlds, body_count, 7). Read only."""
         if self._poses is None:
-            self._poses = _read_only(self._batch.articulation_array("body_q"))
+            self._poses = read_only_view(self._batch.articulation_array("body_q"))
         return self._poses
 
     @property
     def body_qd(self) -> Array:
         """Velocity of the centre of mass, angular velocity of bodies, (worlds, body_count, 6). Read only."""
         if self._twists is None:
-            self._twists = _read_only(self._batch.articulation_array("body_qd"))
+            self._twists = read_only_view(self._batch.articulation_array("body_qd"))
         return self._twists
 
     def body_row(self, name: str) -> int:
@@ -124,12 +125,6 @@ class BatchStepContext:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.time)} worlds>"
-
-
-def _read_only(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 BatchFunction = Callable[[BatchStepContext], object]

@@ -22,10 +22,11 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.mesh import Mesh
 from worldline._src.scene.assets.mesh_files import STL_ROW
 from worldline._src.scene.bodies import Link
+from worldline._src.scene.formats.rigid import unit
 from worldline._src.scene.formats.urdf.shapes import COLLISION_GROUP, VISUAL_GROUP
 from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.formats.writing import file_beside
-from worldline._src.scene.geometry import Geometry
+from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.options import CompileOptions, InertiaSource
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -128,6 +129,17 @@ class Role(NamedTuple):
     path: str
     is_visual: bool
     is_collision: bool
+
+
+def written_size(role: Role, meshes: MeshFiles, notes: WriteLosses) -> tuple[list[float], Pose]:
+    """Sizes and pose of a shape in its link; what was found for one that is fitted to a mesh."""
+    geom = role.geom
+    if geom.mesh is None or geom.shape is ShapeType.Mesh:
+        return geom.size, unit(geom.position, geom.orientation)
+    found = meshes.library.resolved(geom)
+    notes.kept(role.path, "a shape that is fitted to a mesh is written with the sizes found")
+    meshes.used.add(geom.mesh)
+    return found.size.tolist(), Pose(found.position, found.rotation)
 
 
 def roles(

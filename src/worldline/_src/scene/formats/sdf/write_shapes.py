@@ -15,7 +15,15 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.hfields import HeightField
 from worldline._src.scene.assets.references import MESH_SUFFIXES, free_name
 from worldline._src.scene.formats.markup import child
-from worldline._src.scene.formats.parts import GEOM_SAID, TOUCHING, Inertial, MeshFiles, Role, roles
+from worldline._src.scene.formats.parts import (
+    GEOM_SAID,
+    TOUCHING,
+    Inertial,
+    MeshFiles,
+    Role,
+    roles,
+    written_size,
+)
 from worldline._src.scene.formats.rigid import finite, finites, product, unit
 from worldline._src.scene.formats.sdf.frames import SEPARATOR
 from worldline._src.scene.formats.sdf.write_looks import LookWriter
@@ -140,13 +148,8 @@ class ShapeWriter:
 
     def _shape(self, element: XmlElement, role: Role, is_visual: bool) -> None:
         geom = role.geom
-        size, pose = geom.size, unit(geom.position, geom.orientation)
-        if geom.mesh is not None and geom.shape is not ShapeType.Mesh:
-            found = self.meshes.library.resolved(geom)
-            size, pose = found.size.tolist(), Pose(found.position, found.rotation)
-            self.notes.kept(role.path, "a shape that is fitted to a mesh is written with the sizes found")
-            self.meshes.used.add(geom.mesh)
-        elif geom.shape is ShapeType.HField:
+        size, pose = written_size(role, self.meshes, self.notes)
+        if geom.shape is ShapeType.HField:
             pose = product(pose, Pose(np.array([0.0, 0.0, self._heights(geom).lowest]), IDENTITY.rotation))
         write_pose(element, pose)
         holder = child(element, "geometry")

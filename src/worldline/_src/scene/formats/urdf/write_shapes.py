@@ -7,7 +7,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from worldline._src.scene.formats.markup import child
-from worldline._src.scene.formats.parts import GEOM_SAID, TOUCHING, Inertial, MeshFiles, Role, roles
+from worldline._src.scene.formats.parts import (
+    GEOM_SAID,
+    TOUCHING,
+    Inertial,
+    MeshFiles,
+    Role,
+    roles,
+    written_size,
+)
 from worldline._src.scene.formats.rigid import (
     finite,
     finites,
@@ -132,12 +140,7 @@ class ShapeWriter:
 
     def _shape(self, element: XmlElement, role: Role, shift: Array) -> None:
         geom = role.geom
-        size, pose = geom.size, unit(geom.position, geom.orientation)
-        if geom.mesh is not None and geom.shape is not ShapeType.Mesh:
-            found = self.meshes.library.resolved(geom)
-            size, pose = found.size.tolist(), Pose(found.position, found.rotation)
-            self.notes.kept(role.path, "a shape that is fitted to a mesh is written with the sizes found")
-            self.meshes.used.add(geom.mesh)
+        size, pose = written_size(role, self.meshes, self.notes)
         write_origin(element, shifted(pose, shift))
         holder = child(element, "geometry")
         if geom.shape is ShapeType.Mesh:
