@@ -94,7 +94,7 @@ class NamedCollection(NotCopied, KnownNames, Sequence[T], Generic[T]):
     def get(self, name: str, default: D) -> T | D: ...
     def get(self, name: str, default: Any = None) -> Any:
         """The handle of that name, or `default`."""
-        return self._members().get(name, default)
+        return self._members().get(values.key(name, f"name of a {self._what}"), default)
 
     def __repr__(self) -> str:
         return f"<{len(self)} x {self._what}: {', '.join(self.names)}>"

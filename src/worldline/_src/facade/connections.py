@@ -98,11 +98,11 @@ class WorldConnections(KnownNames):
 
     def get_joint(self, name: str) -> WorldJoint | None:
         """The joint of a name, None when there is none."""
-        return self._joints_by_name().get(name)
+        return self._joints_by_name().get(values.key(name, "name of a joint"))
 
     def has_joint(self, name: str) -> bool:
         """Whether the World owns a joint of this name."""
-        return name in self._joints_by_name()
+        return isinstance(name, str) and name in self._joints_by_name()
 
     # ---- distance springs
 
@@ -161,7 +161,7 @@ class WorldConnections(KnownNames):
         world._topology_changed()
 
     def _spring(self, name: str) -> tuple[int, DistanceSpring]:
-        springs = cast("World", self)._scene.distance_springs
+        springs, name = cast("World", self)._scene.distance_springs, values.key(name, "name of a spring")
         for k, spring in enumerate(springs):
             if spring.name == name:
                 return k, spring

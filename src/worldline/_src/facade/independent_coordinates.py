@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+from worldline._src.facade import values
 from worldline._src.facade.closure_projection import closure_row
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.joint import Joint
@@ -254,7 +255,7 @@ def independent_coordinates(world: World, closures: Any, independent: Any) -> In
     if closures is None:
         chosen = [each for each in world._loop_closures.values() if each.enabled]
     else:
-        given = [closures] if isinstance(closures, LoopClosure) else list(closures)
+        given = [closures] if isinstance(closures, LoopClosure) else values.several(closures, "closures")
         for each in given:
             if not isinstance(each, LoopClosure) or each._world is not world:
                 raise ArgumentError(f"closures must be loop closures of the World, got {each!r}")

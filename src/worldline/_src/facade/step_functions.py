@@ -274,6 +274,7 @@ class StepFunctions:
 
     def remove(self, name: str) -> None:
         self._world._require_idle()
+        name = values.key(name, "name of a function")
         if name not in self._all:
             raise NotFoundError(
                 f"no function '{name}' in the steps{nearest_name(str(name), list(self._all))}"

@@ -8,7 +8,7 @@ A 4x4 transform stands for a pose; inside, poses are 7 numbers (position, xyzw).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -269,6 +269,22 @@ def text(value: Any, what: str) -> str:
     fault = unwritable(value)
     if fault:
         raise ArgumentError(f"{what} must not contain {fault}, got {value!r}")
+    return value
+
+
+def key(value: Any, what: str) -> str:
+    """A name to look something up by."""
+    if not isinstance(value, str):
+        raise ShapeError(f"{what} must be a text, got {value!r}")
+    return value
+
+
+def mapping(value: Any, what: str) -> Mapping[Any, Any]:
+    """Things by name; none for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ShapeError(f"{what} must be arrays by name, got {value!r}")
     return value
 
 

@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from worldline._src.errors import ArgumentError, BusyError, OperationError
+from worldline._src.errors import ArgumentError, BusyError, OperationError, require_kind
 from worldline._src.facade import (
     closure_projection,
     construction,
@@ -232,7 +232,7 @@ class World(
             fixed: the body never moves.
             kinematic: the body follows its velocity and feels no forces.
         """
-        who = f"rigid body '{name}'" if name else "a rigid body"
+        who = f"rigid body '{name}'" if isinstance(name, str) and name else "a rigid body"
         chosen = overridden(who, RigidBodyOptions(), options, mass, inertia, center_of_mass)
         given = {
             "position": position,
@@ -283,6 +283,7 @@ class World(
                 raise ArgumentError("a loop closure needs frame_a and frame_b, or a LoopClosureSpec")
             ends = (frame_a, frame_b, family, offset_a, offset_b, distance)
             spec = LoopClosureSpec(*ends, allow_collision=allow_collision)
+        require_kind(spec, LoopClosureSpec, "spec", "add_loop_closure")
         return loop_closure.add_loop_closure(self, name, spec)
 
     def remove(self, item: removal.Removable) -> None:

@@ -176,19 +176,19 @@ class WorldObjects(KnownNames):
 
     def get_rigid_body(self, name: str) -> RigidBody | None:
         """The rigid body of that name, or None."""
-        return self._rigid_bodies.get(name)
+        return self._rigid_bodies.get(values.key(name, "name of a rigid body"))
 
     def get_multibody(self, name: str) -> Multibody | None:
         """The multibody of that name, or None."""
-        return self._multibodies.get(name)
+        return self._multibodies.get(values.key(name, "name of a multibody"))
 
     def get_loop_closure(self, name: str) -> LoopClosure | None:
         """The loop closure of that name, or None."""
-        return self._loop_closures.get(name)
+        return self._loop_closures.get(values.key(name, "name of a loop closure"))
 
     def get_frame(self, name: str) -> FixedFrame | FreeFrame | None:
         """The named frame of that name, or None."""
-        return self._frames.get(name)
+        return self._frames.get(values.key(name, "name of a frame"))
 
     def get_rigid_body_names(self) -> list[str]:
         """Names of all rigid bodies, sorted."""
@@ -196,19 +196,19 @@ class WorldObjects(KnownNames):
 
     def has_rigid_body(self, name: str) -> bool:
         """Whether there is a rigid body of that name."""
-        return name in self._rigid_bodies
+        return isinstance(name, str) and name in self._rigid_bodies
 
     def has_multibody(self, name: str) -> bool:
         """Whether there is a multibody of that name."""
-        return name in self._multibodies
+        return isinstance(name, str) and name in self._multibodies
 
     def has_loop_closure(self, name: str) -> bool:
         """Whether there is a loop closure of that name."""
-        return name in self._loop_closures
+        return isinstance(name, str) and name in self._loop_closures
 
     def has_frame(self, name: str) -> bool:
         """Whether there is a named frame of that name."""
-        return name in self._frames
+        return isinstance(name, str) and name in self._frames
 
     def _own_frame(self, frame: object, what: str) -> None:
         """Refuse what is no frame, dead, or of another world."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.queries import QueryScene, body_index
@@ -81,7 +82,7 @@ def body_flags(subject: WorldSubject, given: Any, what: str) -> np.ndarray:
     flags = np.zeros(subject.model.body_count + 1, bool)
     if isinstance(given, (Frame, Multibody)) or given is None or not isinstance(given, Iterable):
         given = [given]
-    for each in given:
+    for each in values.several(given, what):
         if isinstance(each, Multibody):
             subject._require_mine(each, what)
             for link in each.links:

@@ -18,7 +18,7 @@ from worldline._src.kinematics.hierarchical import needs_hierarchy
 from worldline._src.kinematics.problems import row_of, row_weights
 from worldline._src.kinematics.solve import Question
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
-from worldline._src.kinematics.tasks import PostureTask, Task
+from worldline._src.kinematics.tasks import PostureTask, Task, tasks_in
 from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import difference, integrate, inverse_dynamics, mass_matrix
 from worldline._src.step.evaluate import is_count
@@ -58,7 +58,7 @@ class TaskController(FixedAttributes):
         posture_stiffness: float,
         damping_ratio: float,
     ) -> None:
-        self._tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
+        self._tasks = tasks_in(tasks)
         self._joints, self._given_posture = joints, posture
         self._posture_stiffness = _not_negative(posture_stiffness, "posture_stiffness")
         self._damping_ratio = _not_negative(damping_ratio, "damping_ratio")

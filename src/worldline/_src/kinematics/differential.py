@@ -18,7 +18,7 @@ from worldline._src.kinematics.problems import row_of
 from worldline._src.kinematics.quadratic_program import lexicographic_least_squares
 from worldline._src.kinematics.solve import require_tasks
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
-from worldline._src.kinematics.tasks import PostureTask, Task
+from worldline._src.kinematics.tasks import PostureTask, Task, tasks_in
 from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import integrate
 from worldline._src.step.evaluate import is_count
@@ -74,7 +74,7 @@ class DifferentialIk(FixedAttributes):
         max_velocity: ArrayLike | None = None,
         max_acceleration: ArrayLike | None = None,
     ) -> None:
-        self._tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
+        self._tasks = tasks_in(tasks)
         self._joints, self._limits = joints, limits
         self._gain, self._damping = _positive(gain, "gain"), _positive(damping, "damping")
         self._build(subject_of(subject))

@@ -17,7 +17,7 @@ from worldline._src.facade.multibody import Multibody
 from worldline._src.kinematics.analytic import AnalyticIk
 from worldline._src.kinematics.results import IkResult
 from worldline._src.kinematics.solve import solve_ik
-from worldline._src.kinematics.tasks import PoseTask, Task, pose_of, weights_of
+from worldline._src.kinematics.tasks import PoseTask, Task, pose_of, tasks_in, weights_of
 from worldline._src.spatial.poses import Array, read_only
 from worldline._src.step.evaluate import is_count
 
@@ -205,7 +205,7 @@ class WholeBodyIk(FixedAttributes):
         if not isinstance(multibody, Multibody):
             raise ArgumentError(f"WholeBodyIk needs a multibody, got {multibody!r}")
         self._multibody = multibody
-        self._tasks = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
+        self._tasks = tuple(tasks_in(tasks))
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -16,7 +16,7 @@ from worldline._src.kinematics.hierarchical import needs_hierarchy
 from worldline._src.kinematics.problems import row_weights
 from worldline._src.kinematics.solve import Question
 from worldline._src.kinematics.subjects import subject_of
-from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, weights_of
+from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, tasks_in, weights_of
 from worldline._src.math.arrays import operand
 from worldline._src.spatial.poses import Array, compose, float_array
 from worldline._src.step.dynamics import difference, integrate
@@ -88,7 +88,7 @@ def solve_ik_motion(
         >>> made.success, made.q.shape
         (True, (20, 2))
     """
-    given = [tasks] if isinstance(tasks, Task) else list(tasks)
+    given = tasks_in(tasks)
     if any(isinstance(task, Task) for task in given) and needs_hierarchy(
         [task for task in given if isinstance(task, Task)]
     ):
@@ -130,6 +130,7 @@ def fit_markers(
     Returns:
         The motion; `error` are the distances of markers from where they were seen.
     """
+    frames = values.several(frames, "frames of markers")
     seen = operand(positions, (3,), "positions of markers")
     if seen.ndim != 3 or seen.shape[1] != len(frames):
         raise ArgumentError(

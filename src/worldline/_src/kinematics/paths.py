@@ -43,6 +43,8 @@ class JointPath(FixedAttributes):
         knots: where the second derivative jumps, with both ends, (n,).
         stops: knots with a corner, where a motion has to stop, (m,).
         waypoints: the coordinates the path was made of, (points, joint_coord_count).
+
+    All arrays are read-only.
     """
 
     def __init__(
@@ -50,8 +52,8 @@ class JointPath(FixedAttributes):
     ) -> None:
         self._subject = subject
         self._coordinates, self._dofs = moving[:, 0], moving[:, 1]
-        self.waypoints, self.stops = waypoints, stops
-        self.knots = np.array(curve.x)
+        self.waypoints, self.stops = read_only(waypoints.copy()), read_only(stops.copy())
+        self.knots = read_only(np.array(curve.x))
         self.length = float(curve.x[-1])
         self._rates = [curve, curve.derivative(), curve.derivative(2)]
 

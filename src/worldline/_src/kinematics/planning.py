@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+from worldline._src.facade import values
 from worldline._src.kinematics.clearance import Clearance
 from worldline._src.kinematics.paths import JointPath, interpolate_joints
 from worldline._src.kinematics.problems import bounds_of
@@ -177,9 +178,8 @@ def plan_path(
         first = numbers(start, (nq,), "start of planning")
     if not len(given) or not np.isfinite(given).all():
         raise ArgumentError(f"goals of planning must be rows of {nq} finite numbers, got {goals!r}")
-    for name, value in (("resolution", resolution), ("stride", stride)):
-        if not (np.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"{name} of planning must be positive, got {value!r}")
+    resolution = values.positive(resolution, "resolution of planning")
+    stride = values.positive(stride, "stride of planning")
     for name, value in (("max_iterations", max_iterations), ("shortcuts", shortcuts), ("seed", seed)):
         if not is_count(value) or value < 0:
             raise ArgumentError(f"{name} of planning must be a whole number from 0 on, got {value!r}")

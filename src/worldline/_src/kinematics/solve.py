@@ -15,7 +15,7 @@ from worldline._src.kinematics.hierarchical import Hierarchy, is_better, needs_h
 from worldline._src.kinematics.problems import bounds_of, columns_of, row_of, row_weights
 from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
 from worldline._src.kinematics.subjects import Subject, subject_of
-from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task
+from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, tasks_in
 from worldline._src.math.arrays import operand
 from worldline._src.math.lie_groups import transform_to_pose
 from worldline._src.model.model import Model
@@ -179,7 +179,7 @@ def solve_ik(
         )
     _require_counts(max_iterations=max_iterations, max_restarts=max_restarts, seed=seed)
     chosen = subject_of(subject)
-    given = [tasks] if isinstance(tasks, Task) else list(tasks)
+    given = tasks_in(tasks)
     require_tasks(given)
     if needs_hierarchy(given) or method == "hierarchical":
         if method not in ("auto", "hierarchical"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError, nearest_name
+from worldline._src.facade import values
 from worldline._src.facade.closure_projection import closure_row, frame_of
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint import Joint
@@ -44,6 +45,7 @@ class Subject:
         """Indices of joints that may move."""
         if isinstance(given, (str, Joint)) or not isinstance(given, Iterable):
             given = [given]
+        given = values.several(given, "joints of inverse kinematics")
         return [self.joint(each, "joints of inverse kinematics") for each in given]
 
     def closure(self, given: Any) -> TaskRow:

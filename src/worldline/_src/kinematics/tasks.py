@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.math.arrays import operand, unit_vector
 from worldline._src.math.lie_groups import transform_to_pose
 from worldline._src.math.rotations import matrix_to_quaternion
@@ -28,13 +29,14 @@ def pose_of(value: ArrayLike | None, what: str) -> Array:
     """Position and xyzw of a 4x4 matrix or of 7 numbers; None is the identity."""
     if value is None:
         return IDENTITY.copy()
-    if np.shape(value) == (4, 4):
-        return transform_to_pose(numbers(value, (4, 4), what))  # type: ignore[arg-type]
-    if np.shape(value) != (7,):
+    given = float_array(value, what)
+    if given.shape == (4, 4):
+        return transform_to_pose(numbers(given, (4, 4), what))
+    if given.shape != (7,):
         raise ArgumentError(
-            f"{what} must be a 4x4 matrix or 7 numbers, position and xyzw, got shape {np.shape(value)}"
+            f"{what} must be a 4x4 matrix or 7 numbers, position and xyzw, got shape {given.shape}"
         )
-    return transform(float_array(value, what), what)
+    return transform(given, what)
 
 
 def weights_of(value: ArrayLike, count: int, what: str) -> Array:
@@ -67,15 +69,18 @@ class Task:
     def _check(self) -> None:
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)):
             raise ArgumentError(f"priority of a task must be a whole number, got {self.priority!r}")
-        if self.tolerance is not None and not float_array(self.tolerance, "tolerance of a task").ndim == 0:
-            raise ArgumentError(f"tolerance of a task must be a number, got {self.tolerance!r}")
-        if self.tolerance is not None and not (np.isfinite(self.tolerance) and self.tolerance > 0.0):
-            raise ArgumentError(f"tolerance of a task must be positive and finite, got {self.tolerance!r}")
+        if self.tolerance is not None:
+            _set(self, tolerance=values.positive(self.tolerance, "tolerance of a task"))
         if not isinstance(self.name, (str, type(None))):
             raise ArgumentError(f"name of a task must be a text, got {self.name!r}")
 
     def __post_init__(self) -> None:
         self._check()
+
+
+def tasks_in(given: Any) -> list[Any]:
+    """One task, or several, as a list; what is no task is refused where tasks are used."""
+    return [given] if isinstance(given, Task) else values.several(given, "tasks")
 
 
 def _set(task: Task, **values: Any) -> None:
@@ -162,8 +167,8 @@ class OrientationTask(Task):
 
     def __post_init__(self) -> None:
         self._check()
-        target = self.target
-        if np.shape(target) == (3, 3):
+        target = float_array(self.target, "target of an orientation task")
+        if target.shape == (3, 3):
             target = matrix_to_quaternion(target)
         target = numbers(target, (4,), "target of an orientation task, a quaternion xyzw or a 3x3 matrix")
         _set(
@@ -431,7 +436,7 @@ class ManipulabilityTask(Task):
 
     def __post_init__(self) -> None:
         self._check()
-        if self.rows not in ("pose", "position", "orientation"):
+        if not isinstance(self.rows, str) or self.rows not in ("pose", "position", "orientation"):
             raise ArgumentError(
                 "rows of a manipulability task must be 'pose', 'position' or 'orientation', "
                 f"got {self.rows!r}"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.kinematics.paths import JointPath
 from worldline._src.math.arrays import operand
-from worldline._src.spatial.poses import Array, float_array
+from worldline._src.spatial.poses import Array, float_array, read_only
 from worldline._src.step.dynamics import inverse_dynamics
 from worldline._src.step.evaluate import is_count
 
@@ -45,14 +45,16 @@ class Trajectory(FixedAttributes):
         duration: time from start to end [s].
         times: grid of times [s], (n,).
         parameters: s of the path at those times, (n,).
+
+    Both arrays are read-only.
     """
 
     def __init__(self, path: JointPath, s: Array, x: Array) -> None:
-        self.path, self.parameters = path, s
+        self.path, self.parameters = path, read_only(s.copy())
         rate = np.sqrt(np.maximum(x, 0.0))
         # u is constant on an interval, so the rate changes evenly in time
         steps = 2.0 * np.diff(s) / np.maximum(rate[1:] + rate[:-1], 1e-300)
-        self.times = np.concatenate([[0.0], np.cumsum(steps)])
+        self.times = read_only(np.concatenate([[0.0], np.cumsum(steps)]))
         self.duration = float(self.times[-1])
         self._rate, self._pull = rate, 0.5 * np.diff(x) / np.diff(s)
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import values
 from worldline._src.kinematics.controllers import TaskController, _gains, _not_negative
 from worldline._src.kinematics.quadratic_program import quadratic_program
 from worldline._src.kinematics.subjects import Subject
-from worldline._src.kinematics.tasks import PositionTask, Task
+from worldline._src.kinematics.tasks import PositionTask, Task, tasks_in
 from worldline._src.math.arrays import unit_vector
 from worldline._src.model.kinds import JointType
 from worldline._src.spatial.poses import Array, numbers
@@ -87,7 +88,7 @@ class WholeBodyController(TaskController):
         force_weight: float = 1e-6,
         contact_damping: float = 20.0,
     ) -> None:
-        own = [tasks] if isinstance(tasks, Task) else list(tasks)
+        own = tasks_in(tasks)
         self._commanded, self._contacts = joints, _points(contacts)
         self._count, self._k = len(own), stiffness
         self._friction = _not_negative(friction, "friction")
@@ -197,7 +198,7 @@ class WholeBodyController(TaskController):
 
 
 def _points(contacts: Sequence[PositionTask]) -> list[PositionTask]:
-    made = list(contacts)
+    made = values.several(contacts, "contacts")
     for contact in made:
         if not isinstance(contact, PositionTask) or contact.reference is not None:
             raise ArgumentError(f"contacts are position tasks of points in the world, got {contact!r}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ShapeError
+from worldline._src.errors import FixedAttributes, ShapeError
 from worldline._src.facade.world_state import WorldState
 from worldline._src.optimize.dynamics import SteppedWorld, checked_weights
 from worldline._src.spatial.poses import Array, VectorLike, float_array
@@ -28,13 +28,13 @@ class Expansion(NamedTuple):
     ux: Array
 
 
-class Cost(ABC):
+class Cost(FixedAttributes, ABC):
     """A cost of states and actions; subclasses may be of any form.
 
     `bind` is called once, with the system and the number of actions, before the others.
     """
 
-    def bind(self, system: SteppedWorld, steps: int) -> None:  # noqa: B027 - most costs need nothing of it
+    def bind(self, system: SteppedWorld, steps: int) -> None:
         """Take what is needed of the system."""
 
     @abstractmethod

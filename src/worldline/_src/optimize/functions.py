@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, ShapeError
+from worldline._src.errors import ArgumentError, FixedAttributes, ShapeError
 from worldline._src.facade.world import World
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 
-class RolloutFunction:
+class RolloutFunction(FixedAttributes):
     """States of a rollout as a function of its first state and its actions, with products by vectors.
 
     Args:
@@ -104,7 +104,7 @@ class RolloutFunction:
         return self._system.basis(x)
 
 
-class ShootingFunction:
+class ShootingFunction(FixedAttributes):
     """The cost of a rollout and its last state as functions of all actions in one vector, with derivatives.
 
     For optimisers that ask for values and Jacobians of vectors, as callbacks of CasADi and IPOPT do, and

@@ -193,7 +193,8 @@ def steps_of_period(period: float | None, time_step: float) -> int:
     """Steps between two calls of a controller; the period must be a whole number of them."""
     if period is None:
         return 1
-    if not (np.isfinite(period) and period > 0.0):
+    whole = isinstance(period, (int, float, np.integer, np.floating)) and not isinstance(period, bool)
+    if not whole or not 0.0 < period < 1e300:
         raise ArgumentError(f"the period of a controller must be positive and finite, got {period!r}")
     steps = period / time_step
     if round(steps) < 1 or abs(steps - round(steps)) > _MULTIPLE * steps:

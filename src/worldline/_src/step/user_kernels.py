@@ -19,7 +19,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, MachineCodeError
+from worldline._src.errors import ArgumentError, FixedAttributes, MachineCodeError
 from worldline._src.helpers import DISABLED, Helper
 from worldline._src.jit import Stage, Unit, inline
 from worldline._src.kernel_cache import SOURCES
@@ -123,12 +123,14 @@ def kernel_step(m, c, args, d):
     )
 
 
-class Kernel:
+class Kernel(FixedAttributes):
     """A compiled function of a `KernelStep`; see `worldline.kernel`. Called, it runs as plain Python."""
 
     def __init__(self, function: Callable[..., Any], *, lanes: bool = True) -> None:
         if not isinstance(function, types.FunctionType):
             raise ArgumentError(f"worldline.kernel decorates a function of Python, got {function!r}")
+        if not isinstance(lanes, bool):
+            raise ArgumentError(f"lanes of a kernel must be True or False, got {lanes!r}")
         self.function = function
         self.lanes = lanes
         self.__name__, self.__doc__ = function.__name__, function.__doc__

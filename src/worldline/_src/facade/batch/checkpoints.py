@@ -7,7 +7,6 @@ The file has no description: it is read into a batch of the same one, with as ma
 
 from __future__ import annotations
 
-import os
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from worldline._src.errors import SceneError, WorldlineError
 from worldline._src.facade import persistence
 from worldline._src.facade.batch.lane_worlds import PARAMETER
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.spatial.poses import Array
 from worldline._src.step.contact_memory import recall, remembered
 from worldline._src.step.simulation import Simulation
@@ -69,7 +69,7 @@ def save(batch: WorldBatch, path: str | PathLike[str]) -> None:
 
 def load(batch: WorldBatch, path: str | PathLike[str]) -> None:
     """See `WorldBatch.load`."""
-    where = os.fspath(path)
+    where = path_text(path)
     try:
         saved = msgspec.msgpack.decode(read_checked(where, _KIND), type=_Saved)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:

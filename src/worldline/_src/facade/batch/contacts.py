@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.present_contacts import ContactRows
@@ -44,19 +46,31 @@ class BatchContacts(NamedTuple):
 
     def of_world(self, index: int) -> BatchContacts:
         """The contacts of one world."""
-        return BatchContacts(*(column[self.world == index] for column in self))
+        wanted = values.count(index, "index of a world")
+        return BatchContacts(*(column[self.world == wanted] for column in self))
 
     def counts(self, num_worlds: int) -> np.ndarray:
         """Number of contacts of every world, (num_worlds,)."""
-        return np.bincount(self.world, minlength=num_worlds)
+        return np.bincount(self.world, minlength=_size(num_worlds, "num_worlds", self.world))
 
     def net_forces(self, num_worlds: int, num_bodies: int) -> Array:
         """Sum of the contact forces on every body, world axes [N], (num_worlds, num_bodies, 3)."""
-        made = np.zeros((num_worlds, num_bodies, 3))
+        bodies = np.concatenate([self.body_a, self.body_b])
+        made = np.zeros(
+            (_size(num_worlds, "num_worlds", self.world), _size(num_bodies, "num_bodies", bodies), 3)
+        )
         for body, sign in ((self.body_a, -1.0), (self.body_b, 1.0)):
             moving = body >= 0
             np.add.at(made, (self.world[moving], body[moving]), sign * self.force[moving])
         return made
+
+
+def _size(given: int, what: str, used: np.ndarray) -> int:
+    """A number of worlds or bodies that has room for the indices in use."""
+    count, least = values.count(given, what), int(used.max(initial=-1)) + 1
+    if not least <= count < 1 << 31:
+        raise ArgumentError(f"{what} must be at least {least}, got {count}")
+    return count
 
 
 def batch_contacts(rows: ContactRows) -> BatchContacts:

@@ -187,6 +187,7 @@ class BatchFunctions:
 
     def remove(self, name: str) -> None:
         self.require_idle("removing a function")
+        name = values.text(name, "name of a function")
         if name not in self._all:
             hint = nearest_name(str(name), list(self._all))
             raise NotFoundError(f"no function '{name}' in the steps{hint}")

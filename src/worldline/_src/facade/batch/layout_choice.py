@@ -108,7 +108,7 @@ def choose_layout(template: Template, layout: str) -> LayoutChoice:
     Raises:
         CapabilityError: lanes are asked for and do not do what the World does.
     """
-    if layout not in LAYOUTS:
+    if not isinstance(layout, str) or layout not in LAYOUTS:
         hint = nearest_name(str(layout), list(LAYOUTS))
         raise ArgumentError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}{hint}")
     if layout == THREADS:

@@ -172,6 +172,7 @@ class BatchParameters(FixedAttributes):
 
     def matching(self, pattern: str) -> list[str]:
         """Names that a pattern with * and ? matches, such as `multibodies.*.links.*.mass`."""
+        pattern = values.text(pattern, "pattern of parameters")
         return [name for name in self._table() if fnmatchcase(name, pattern)]
 
     def __len__(self) -> int:
@@ -184,7 +185,7 @@ class BatchParameters(FixedAttributes):
         return name in self._table()
 
     def _find(self, name: str) -> Parameter:
-        table = self._table()
+        table, name = self._table(), values.text(name, "name of a parameter")
         if name not in table:
             why = REFUSED.get(str(name).rpartition(".")[2])
             if why is not None:

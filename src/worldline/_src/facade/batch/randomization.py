@@ -17,7 +17,8 @@ import msgspec
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.spatial.poses import Array
+from worldline._src.facade import values
+from worldline._src.spatial.poses import Array, float_array
 
 MODES = ("set", "scale", "add")
 
@@ -30,6 +31,20 @@ class _Distribution(msgspec.Struct, frozen=True, tag=str.lower, forbid_unknown_f
         raise NotImplementedError
 
 
+def _numbers(distribution: _Distribution, *names: str) -> None:
+    """Raise for a field of a distribution that is no finite number."""
+    for name in names:
+        values.real(getattr(distribution, name), f"{name} of {type(distribution).__name__}")
+
+
+def _shares(u: Array) -> Array:
+    """Shares of draws, each between 0 and 1."""
+    made = float_array(u, "u")
+    if not ((made >= 0.0) & (made <= 1.0)).all():
+        raise ArgumentError(f"u must be between 0 and 1, got {u!r}")
+    return made
+
+
 class Uniform(_Distribution, frozen=True, tag="uniform", forbid_unknown_fields=True):
     """Every number from `low` to `high` alike."""
 
@@ -37,12 +52,13 @@ class Uniform(_Distribution, frozen=True, tag="uniform", forbid_unknown_fields=T
     high: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
+        _numbers(self, "low", "high")
+        if not self.low <= self.high:
             raise ArgumentError(f"Uniform needs finite low <= high, got {self.low} and {self.high}")
 
     def at(self, u: Array) -> Array:
         """The inverse of the cumulative distribution, for u between 0 and 1."""
-        return self.low + (self.high - self.low) * u
+        return self.low + (self.high - self.low) * _shares(u)
 
 
 class LogUniform(_Distribution, frozen=True, tag="log_uniform", forbid_unknown_fields=True):
@@ -52,12 +68,13 @@ class LogUniform(_Distribution, frozen=True, tag="log_uniform", forbid_unknown_f
     high: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite([self.low, self.high]).all() and 0.0 < self.low <= self.high):
+        _numbers(self, "low", "high")
+        if not 0.0 < self.low <= self.high:
             raise ArgumentError(f"LogUniform needs finite 0 < low <= high, got {self.low} and {self.high}")
 
     def at(self, u: Array) -> Array:
         """The inverse of the cumulative distribution, for u between 0 and 1."""
-        return self.low * (self.high / self.low) ** u
+        return self.low * (self.high / self.low) ** _shares(u)
 
 
 class Normal(_Distribution, frozen=True, tag="normal", forbid_unknown_fields=True):
@@ -69,7 +86,9 @@ class Normal(_Distribution, frozen=True, tag="normal", forbid_unknown_fields=Tru
     high: float | None = None
 
     def __post_init__(self) -> None:
-        if not (np.isfinite([self.mean, self.standard_deviation]).all() and self.standard_deviation > 0.0):
+        _numbers(self, "mean", "standard_deviation")
+        _numbers(self, *(name for name in ("low", "high") if getattr(self, name) is not None))
+        if not self.standard_deviation > 0.0:
             raise ArgumentError(
                 f"Normal needs a finite mean and a positive standard deviation, got {self.mean} and "
                 f"{self.standard_deviation}"
@@ -81,8 +100,8 @@ class Normal(_Distribution, frozen=True, tag="normal", forbid_unknown_fields=Tru
         """The inverse of the cumulative distribution, for u between 0 and 1."""
         standard = NormalDist(self.mean, self.standard_deviation)
         # u is drawn from [0, 1): 0 has no finite number
-        shares = np.clip(u, 2.0**-54, 1.0 - 2.0**-53)
-        made = np.array([standard.inv_cdf(share) for share in shares.ravel().tolist()]).reshape(u.shape)
+        shares = np.clip(_shares(u), 2.0**-54, 1.0 - 2.0**-53)
+        made = np.array([standard.inv_cdf(share) for share in shares.ravel().tolist()]).reshape(shares.shape)
         return np.clip(
             made, -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
         )
@@ -95,10 +114,14 @@ class Choice(_Distribution, frozen=True, tag="choice", forbid_unknown_fields=Tru
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not self.values or not np.isfinite(self.values).all():
-            raise ArgumentError(f"Choice needs finite values, got {self.values}")
+        for one in values.several(self.values, "values of Choice"):
+            values.real(one, "a value of Choice")
+        if not len(self.values):
+            raise ArgumentError("Choice needs at least one value")
         if self.weights is not None:
-            good = len(self.weights) == len(self.values) and np.isfinite(self.weights).all()
+            for one in values.several(self.weights, "weights of Choice"):
+                values.real(one, "a weight of Choice")
+            good = len(self.weights) == len(self.values)
             if not (good and min(self.weights) >= 0.0 and sum(self.weights) > 0.0):
                 raise ArgumentError(
                     f"Choice needs a weight for each value, none negative, got {self.weights}"
@@ -108,7 +131,9 @@ class Choice(_Distribution, frozen=True, tag="choice", forbid_unknown_fields=Tru
         """The inverse of the cumulative distribution, for u between 0 and 1."""
         weights = np.ones(len(self.values)) if self.weights is None else np.array(self.weights)
         ends = np.cumsum(weights) / weights.sum()
-        return np.array(self.values)[np.minimum(np.searchsorted(ends, u, side="right"), len(ends) - 1)]
+        return np.array(self.values)[
+            np.minimum(np.searchsorted(ends, _shares(u), side="right"), len(ends) - 1)
+        ]
 
 
 Distribution = Uniform | LogUniform | Normal | Choice
@@ -133,7 +158,16 @@ class Randomized(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elementwise: bool = False
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
+        values.text(self.name, "name of a Randomized")
+        if not isinstance(self.distribution, _Distribution):
+            raise ArgumentError(
+                f"distribution of '{self.name}' must be a Uniform, LogUniform, Normal or Choice, got "
+                f"{self.distribution!r}"
+            )
+        if self.group is not None:
+            values.text(self.group, f"group of '{self.name}'")
+        values.flag(self.elementwise, f"elementwise of '{self.name}'")
+        if not isinstance(self.mode, str) or self.mode not in MODES:
             raise ArgumentError(f"mode of '{self.name}' must be one of {', '.join(MODES)}, got {self.mode!r}")
         if self.group is not None and self.elementwise:
             raise ArgumentError(f"'{self.name}': lines of a group draw one share, not one for each element")
@@ -162,7 +196,7 @@ class Randomization(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(f"seed must be a whole number that is not negative, got {self.seed!r}")
-        for line in self.lines:
+        for line in values.several(self.lines, "lines of a Randomization"):
             if not isinstance(line, Randomized):
                 raise ArgumentError(f"lines of a Randomization are Randomized, got {line!r}")
 
@@ -174,7 +208,7 @@ class Randomization(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def from_json(cls, text: str) -> Randomization:
         """The randomization that `to_json` wrote."""
         try:
-            return msgspec.json.decode(text, type=cls)
+            return msgspec.json.decode(values.text(text, "text of a Randomization"), type=cls)
         except msgspec.MsgspecError as error:
             raise ArgumentError(f"not a Randomization: {error}") from None
 

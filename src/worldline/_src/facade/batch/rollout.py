@@ -124,6 +124,7 @@ def rollout(
     if n < 0 or (sequence is not None and sequence.shape[-2] != n):
         given = "" if sequence is None else f"; controls are of {sequence.shape[-2]}"
         raise ArgumentError(f"rollout needs a non-negative number of steps, got {n}{given}")
+    sensors, contacts = values.flag(sensors, "sensors"), values.flag(contacts, "contacts")
     batch = WorldBatch(model, count, layout=layout, divergence_policy=DivergencePolicy.FREEZE)
     _start(batch, states)
     nu = batch.controls.shape[1]

@@ -230,7 +230,7 @@ class WorldBatch(BatchPart):
         `joint_q`, `joint_qd`, `joint_f` and `joint_target_vel` are the state and commands, to be written;
         `body_q` and `body_qd` are computed from them.
         """
-        if name in _ARTICULATION_ARRAYS:
+        if (name := values.key(name, "name of an array")) in _ARTICULATION_ARRAYS:
             return self._array(_ARTICULATION_ARRAYS[name])
         if name == "body_q":
             return self.body_poses
@@ -339,7 +339,7 @@ class WorldBatch(BatchPart):
 
         Equal fingerprints mean equal numbers to the last bit; what solvers start from is not part of it.
         """
-        which = indices_of(world, self.num_worlds)
+        which = indices_of(world, self.num_worlds, least=1)
         own = isinstance(self._worlds, ThreadWorlds) or self._worlds.has_own_parameters
         shared = None if own else digest(model_parts(self.model))
         options = "" if self._template.world is None else repr(self._template.world.options)
@@ -658,7 +658,7 @@ class WorldBatch(BatchPart):
     def _state_rows(self, state: Mapping[str, Any] | None, which: np.ndarray) -> dict[str, Array]:
         part = BatchSelection(self, which)
         made = {}
-        for name, value in (state or {}).items():
+        for name, value in values.mapping(state, "state of reset").items():
             if name not in self._worlds.arrays and name != "time":
                 hint = nearest_name(str(name), list(self._worlds.arrays))
                 raise ArgumentError(f"state of reset has no array '{name}'{hint}")

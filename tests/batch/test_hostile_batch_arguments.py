@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of the wrong kind: batches refuse them with an error of the library, and change nothing."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from worldline import WorldlineError, msd
+from worldline import simulation as sx
+
+TEXT = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="5 5 .1"/>
+  <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>
+  <body name="ball" pos="1 0 .5"><freejoint/><geom size=".1"/></body></worldbody>
+  <actuator><motor name="motor" joint="hinge"/></actuator></mujoco>"""
+MASKED = np.ma.array([1.0, 2.0], mask=[0, 1])
+HOSTILE = (
+    *(float("nan"), float("inf"), 10**400, 10**30, 1 + 2j, -5, 1.5, True, np.array(3), np.zeros((0, 3))),
+    *(
+        MASKED,
+        np.ma.array([0, 1], mask=[0, 1]),
+        "abc",
+        b"x",
+        None,
+        object(),
+        [[1, 2], [3]],
+        [None],
+        {},
+        [0, 0, 0],
+    ),
+)
+
+
+def scene():
+    return msd.from_str(TEXT, format="mjcf")
+
+
+def state(batch):
+    names = ("joint_positions", "joint_velocities", "controls", "joint_forces", "body_wrenches", "time")
+    return np.concatenate([np.ravel(getattr(batch, name)) for name in names])
+
+
+def refused(call, batch=None):
+    """Every hostile value is taken, or refused by an error of the library that leaves the batch as it was."""
+    for value in HOSTILE:
+        before = None if batch is None else state(batch).copy()
+        try:
+            call(value)
+        except WorldlineError:
+            assert before is None or np.array_equal(before, state(batch)), value
+
+
+@pytest.fixture(params=["lanes", "threads"])
+def batch(request):
+    made = sx.WorldBatch(scene(), 3, layout=request.param)
+    made.step(3)
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(set(inspect.signature(sx.WorldBatch.reset).parameters) - {"self"}))
+def test_resets(batch, name):
+    refused(lambda value: batch.reset(**{name: value}), batch)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(inspect.signature(sx.WorldBatch.step).parameters) - {"self", "n"})
+)
+def test_steps(batch, name):
+    refused(lambda value: batch.step(1, **{name: value}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["articulation_array", "extract", "fingerprint", "load", "randomize", "remove_step_function", "select"],
+)
+def test_methods(batch, name):
+    refused(lambda value: getattr(batch, name)(value), batch)
+
+
+def test_parts(batch):
+    joint, body = batch.multibodies["arm"].joints["hinge"], batch.rigid_bodies["ball"]
+    for part, names in (
+        (joint, ("position", "velocity", "force")),
+        (body, ("translation", "quaternion", "linear_velocity", "angular_velocity", "force", "torque")),
+    ):
+        for name in names:
+            refused(lambda value, part=part, name=name: setattr(part, name, value), batch)
+
+
+def test_parameters(batch):
+    refused(lambda value: batch.parameters[value], batch)
+    refused(lambda value: batch.parameters.matching(value), batch)
+    refused(lambda value: batch.parameters.__setitem__("rigid_bodies.ball.mass", value), batch)
+
+
+def test_functions(batch):
+    refused(lambda value: batch.add_controller("one", lambda context: None, period=value))
+    refused(lambda value: batch.add_controller(value, lambda context: None))
+    refused(lambda value: batch.add_stage("two", value))
+
+
+def test_contacts(batch):
+    found = batch.contacts
+    refused(found.counts)
+    refused(found.of_world)
+    refused(lambda value: found.net_forces(value, 3))
+    refused(lambda value: found.net_forces(3, value))
+
+
+@pytest.mark.parametrize("name", sorted(set(inspect.signature(sx.state.rollout).parameters)))
+def test_rollouts(name):
+    refused(lambda value: sx.state.rollout(**{"model": scene(), "steps": 2, name: value}))
+
+
+@pytest.mark.parametrize("name", sorted(set(inspect.signature(sx.WorldBatch).parameters)))
+def test_batches(name):
+    refused(lambda value: sx.WorldBatch(**{"source": scene(), "num_worlds": 2, name: value}))
+
+
+KINDS = {
+    sx.Uniform: {"low": 0.0, "high": 1.0},
+    sx.LogUniform: {"low": 0.1, "high": 1.0},
+    sx.Normal: {"mean": 0.0, "standard_deviation": 1.0},
+    sx.Choice: {"values": (1.0, 2.0)},
+    sx.Randomized: {"name": "gravity", "distribution": sx.Uniform(0.5, 1.0)},
+    sx.Randomization: {"lines": ()},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_randomizations(kind):
+    for name in kind.__struct_fields__:
+
+        def made(value, name=name):
+            one = kind(**{**KINDS[kind], name: value})
+            if hasattr(one, "at"):
+                assert np.isfinite(one.at(np.linspace(0, 0.9, 3))).all()
+
+        refused(made)
+    if hasattr(kind, "at"):
+        refused(kind(**KINDS[kind]).at)
+        with pytest.raises(WorldlineError, match="between 0 and 1"):
+            kind(**KINDS[kind]).at(np.array([0.5, 1.5]))
+    refused(sx.Randomization.from_json)
+
+
+@pytest.mark.parametrize("values", [(1.0, 2.0, 3.0)])
+def test_a_choice_takes_the_value_whose_weights_reach_beyond_the_share(values):
+    # weights 1, 2, 1 end at shares 1/4, 3/4 and 1; a share on an end belongs to the next value
+    choice = sx.Choice(values, (1.0, 2.0, 1.0))
+    shares = np.array([0.0, 0.2, 0.25, 0.5, 0.75, 0.99])
+    assert choice.at(shares).tolist() == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
+
+
+def test_a_normal_share_of_zero_is_finite():
+    drawn = sx.Normal(0.0, 1.0).at(np.array([0.0, 0.5, 1.0]))
+    # the least share that random numbers have is 2^-53; the quantile of 2^-54 is -8.29
+    assert drawn[0] == pytest.approx(-8.2923611, abs=1e-6) and drawn[1] == 0.0 and 8.2 < drawn[2] < 8.3
