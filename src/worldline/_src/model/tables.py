@@ -81,6 +81,11 @@ def find_label(labels: Sequence[str], label: str, what: str) -> int:
         raise NotFoundError(f"no {what} '{label}'{nearest_name(str(label), labels)}") from None
 
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_NONE, _MOTOR = int(ActivationKind.NONE), int(ActivationKind.MOTOR)
+_PID, _PID_DISCRETE = int(ActivationKind.PID), int(ActivationKind.PID_DISCRETE)
+
+
 @dataclass(eq=False)
 class Actuators(Table):
     """Actuators in the order of the control vector.
@@ -133,19 +138,20 @@ class Actuators(Table):
 
     @property
     def _controls(self) -> np.ndarray:
-        kind = self.activation_kind
-        return (kind == ActivationKind.PID) | (kind == ActivationKind.PID_DISCRETE)
+        return (self.activation_kind == _PID) | (self.activation_kind == _PID_DISCRETE)
 
     @property
     def activation_size(self) -> np.ndarray:
         """How many activations every actuator has, shape (n,)."""
-        setpoint = np.where(self.activation_kind == ActivationKind.PID_DISCRETE, 2, 1)
+        controls, motor = self._controls, self.activation_kind == _MOTOR
+        if not (controls.any() or motor.any()):
+            return (self.activation_kind != _NONE).astype(np.int64)
+        setpoint = np.where(self.activation_kind == _PID_DISCRETE, 2, 1)
         states = self.has_integral + setpoint * self.has_setpoint
         # current, temperature, bristles of friction
         inner = np.stack([self.activation[:, 0], self.activation[:, 4], self.gain[:, 3]], axis=1)
-        states = np.where(self.activation_kind == ActivationKind.MOTOR, (inner > 0.0).sum(axis=1), states)
-        several = self._controls | (self.activation_kind == ActivationKind.MOTOR)
-        return np.where(several, states, self.activation_kind != ActivationKind.NONE)
+        states = np.where(motor, (inner > 0.0).sum(axis=1), states)
+        return np.where(controls | motor, states, self.activation_kind != _NONE)
 
 
 @dataclass(eq=False)

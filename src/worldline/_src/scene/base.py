@@ -123,7 +123,6 @@ class Struct(Part):
     _fields: ClassVar[dict[str, Field]] = {}
     _constants: ClassVar[dict[str, Any]] = {}
     _factories: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
-    _positional: ClassVar[bool] = False
     _copied: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...]] = ()
     _naming: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...] | None] = None
     _checks: ClassVar[Callable[[dict[str, Any], Probe, str], None] | None] = None
@@ -140,7 +139,6 @@ class Struct(Part):
         cls._fields = fields
         cls._constants = {n: f.default for n, f in fields.items() if f.factory is None}
         cls._factories = tuple((n, f.factory) for n, f in fields.items() if f.factory is not None)
-        cls._positional = not kw_only
         cls._copied = tuple((n, f.kind) for n, f in fields.items() if not f.kind.immutable)
         cls._naming = None
         cls._checks = None
@@ -173,10 +171,12 @@ class Struct(Part):
                 raise rejected.under(f"{type(self).__name__}.{name}") from None
 
     def _named(self, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
-        names = list(self._fields)
-        if not self._positional or len(args) > len(names):
-            raise TypeError(f"{type(self).__name__} takes keyword arguments: {', '.join(names)}")
+        names = self.__match_args__
+        if len(args) > len(names):
+            raise TypeError(f"{type(self).__name__} takes keyword arguments: {', '.join(self._fields)}")
         named = dict(zip(names, args, strict=False))
+        if not given:
+            return named
         twice = named.keys() & given.keys()
         if twice:
             raise TypeError(f"{type(self).__name__} got {sorted(twice)} twice")
