@@ -11,35 +11,29 @@ import pytest
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints.body_blocks import HESSIAN, PADDED, SIDE, STRIDE
-from worldline._src.kernels.constraints.body_cholesky import factor_bodies, order_bodies, solve_bodies
-from worldline._src.kernels.constraints.tables import COUNTERS, TREE_END, BodyFactorView
+from worldline._src.kernels.constraints.body_cholesky import WORTH, factor_bodies, order_bodies, solve_bodies
+from worldline._src.kernels.constraints.tables import BodyFactorView
 
 NEAREST_BODIES = 64
 """Neighbours there is room for in the tables."""
 
 
 class Trees(NamedTuple):
-    """Blocks of bodies, as `FreeTrees` has them."""
+    """Blocks of nodes and their numbers, as `BodyTrees` has them."""
 
     block: Any
-
-
-class Island(NamedTuple):
-    """Who is in the island."""
-
-    counter: Any
-    island_tree: Any
+    node: Any
 
 
 @entry
 def order(n, pair_body, pairs, factor):
-    return order_bodies(n, pair_body, pairs, factor)
+    return order_bodies(n, pair_body, pairs, WORTH, factor)
 
 
 @entry
-def solve(n, trees, island, pair_body, pairs, pair_block, factor, x):
-    factor_bodies(n, trees, island, pair_body, pairs, pair_block, factor)
-    solve_bodies(n, trees, island, factor, x)
+def solve(n, trees, pair_body, pairs, pair_block, factor, x):
+    factor_bodies(n, trees, pair_body, pairs, pair_block, factor)
+    solve_bodies(n, trees, factor, x)
 
 
 def room(n, blocks):
@@ -86,10 +80,25 @@ def test_solution(shape):
     assert order(n, pairs, len(pairs), factor)
     right = np.random.default_rng(6).normal(size=SIDE * n)
     x = np.r_[right, 0.0, 0.0]
-    counter = np.zeros(COUNTERS, np.int64)
-    counter[TREE_END] = n
-    island = Island(counter, np.arange(n))
-    solve(n, Trees(block), island, pairs, len(pairs), between, factor, x)
+    solve(n, Trees(block, np.arange(n)), pairs, len(pairs), between, factor, x)
+    np.testing.assert_allclose(x[:-2], np.linalg.solve(full, right), rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("hubs", [1, 3])
+def test_nodes_with_many_neighbours_come_last(hubs):
+    """As the nodes of a tray under a heap; a pair of hubs may be there twice, and its blocks add up."""
+    chain, n = grid((150, 1, 1))
+    tray = [(k, n + h) for h in range(hubs) for k in range(n)]
+    between_hubs = [(n + g, n + h) for g in range(hubs) for h in range(g + 1, hubs)]
+    pairs = np.concatenate([chain, np.array(tray + 2 * between_hubs)])
+    n += hubs
+    full, block, between = problem(pairs, n)
+    factor = room(n, 2 * len(pairs))
+    assert order(n, pairs, len(pairs), factor)
+    assert (factor.body_node[n - hubs :, 2] >= n - hubs).all()
+    right = np.random.default_rng(6).normal(size=SIDE * n)
+    x = np.r_[right, 0.0, 0.0]
+    solve(n, Trees(block, np.arange(n)), pairs, len(pairs), between, factor, x)
     np.testing.assert_allclose(x[:-2], np.linalg.solve(full, right), rtol=0.0, atol=1e-11)
 
 
@@ -101,11 +110,13 @@ def test_a_chain_adds_no_blocks():
 
 
 def test_no_room():
-    """Blocks, neighbours of one body, and work beyond that of conjugate gradients."""
+    """Blocks, hubs, and work beyond that of conjugate gradients."""
     pairs, n = grid((4, 3, 3))
     assert not order(n, pairs, len(pairs), room(n, len(pairs)))
-    star = np.stack([np.zeros(NEAREST_BODIES + 1, np.int64), np.arange(1, NEAREST_BODIES + 2)], 1)
-    assert not order(len(star) + 1, star, len(star), room(len(star) + 1, 1000))
+    # more hubs than a list of neighbours holds
+    a, b = np.triu_indices(NEAREST_BODIES + 3, 1)
+    every = np.stack([a, b], 1)
+    assert not order(NEAREST_BODIES + 3, every, len(every), room(NEAREST_BODIES + 3, 4000))
     a, b = np.triu_indices(60, 1)
     every = np.stack([a, b], 1)
     assert not order(60, every, len(every), room(60, 4000))

@@ -198,18 +198,19 @@ def test_memory_of_one_island_grows_with_the_bodies_and_not_with_their_square(ki
 
 
 @entry
-def keep(M, block):
-    return body_blocks.keep_mass(M, 1, block)
+def keep(M, n, matrix):
+    body_blocks.keep_mass(M, n, 5, matrix)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_inverse_of_the_block_of_a_body(seed):
-    A = np.random.default_rng(seed).normal(size=(6, 6))
-    block, M = np.zeros((2, 168)), np.zeros((6, 8))
-    M[:, :6] = A @ A.T + 0.1 * np.eye(6)
-    assert keep(M, block) == pytest.approx(np.trace(M[:, :6]))
-    np.testing.assert_allclose(block[1, :36].reshape(6, 6), np.linalg.inv(M[:, :6]), rtol=1e-9, atol=1e-12)
-    assert np.array_equal(block[1, 36:72].reshape(6, 6), M[:, :6]) and not block[0].any()
+@pytest.mark.parametrize("n", [6, 12, 18])
+def test_inverse_of_the_mass_matrix_of_a_tree(n):
+    A = np.random.default_rng(n).normal(size=(n, n))
+    matrix, M = np.zeros(5 + 2 * n * n), np.zeros((n, n + 2))
+    M[:, :n] = A @ A.T + 0.1 * np.eye(n)
+    keep(M, n, matrix)
+    kept, inverse = matrix[5 : 5 + n * n].reshape(n, n), matrix[5 + n * n :].reshape(n, n)
+    np.testing.assert_allclose(inverse, np.linalg.inv(kept), rtol=1e-9, atol=1e-12)
+    assert np.array_equal(kept, M[:, :n]) and not matrix[:5].any()
 
 
 def on_an_arm(kind, count, dofs, cone="pyramidal", layer=5):

@@ -1,43 +1,72 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage that solves a large island of free bodies by rows of two bodies each.
+"""The stage that solves a large island by rows of two trees each.
 
-The stages that make rows of contacts and mass matrices are those of other islands. They are called for one
-contact or one body at a time, as if it were the island, so that a row has the columns of its two bodies alone
-(`kernels/constraints/body_rows.py`).
+The stages that make rows and mass matrices are those of other islands. They are called for one contact, one
+constraint or one tree at a time, as if it were the island, so that a row has the columns of its two trees
+alone (`kernels/constraints/body_rows.py`).
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import body_rows
-from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS, SIDE, FreeTrees, keep_mass
+from worldline._src.kernels.constraints.body_blocks import (
+    COLUMN,
+    CONTACT,
+    END_ROW,
+    FIRST_ROW,
+    MOST_ROWS,
+    PAIR,
+    SECOND_COLUMN,
+    SECOND_SIZE,
+    SECOND_TREE,
+    SIDE,
+    SIZE,
+    TREE,
+    BodyTrees,
+    keep_mass,
+)
 from worldline._src.kernels.constraints.body_rows import BodyRowWork
-from worldline._src.kernels.constraints.contact.recovery_energy import IslandTrees, Motion, part_jammed_bodies
+from worldline._src.kernels.constraints.contact.recovery_energy import (
+    IslandTrees,
+    Motion,
+    allowed_share,
+    doubt_energy,
+    part_jammed_bodies,
+    scale_forces,
+)
 from worldline._src.kernels.constraints.islands import padded_columns
-from worldline._src.kernels.constraints.solve import IslandRows, gather_accelerations, give_back
+from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     COLLISION_ARGS,
     COLLISION_M,
     CONTACT_END,
     CONTACT_FIRST,
     CONTACT_LINK,
+    ENERGY_LINK,
+    FIRST_ROW_LINK,
     ISLAND_COLUMNS,
     ISLAND_WIDTH,
     MASS_LINK,
+    ROW_STAGES,
     ROWS,
+    STEP,
     TREE_END,
     TREE_FIRST,
+    UNCONVERGED,
+    UNCONVERGED_BEFORE,
     body_factor_view,
+    body_tree_view,
     bounce_view,
     contact_frame_view,
     contact_memory_view,
-    free_tree_view,
     island_view,
     link_view,
     member_view,
     motion_view,
     pair_block_view,
+    pgs_work_view,
     program_view,
     record_view,
     row_note_view,
@@ -53,151 +82,349 @@ from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import chain_view, control_view, inertia_view, operand_view
 from worldline._src.scalar.memory import address_as, matrix
-from worldline._src.step.island_stages import call_linked
+from worldline._src.step.island_stages import are_free, call_linked
 from worldline._src.step.reaching import trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
 
 
 @inline
-def row_columns(island, a, b):
-    """Columns of the rows of a contact between trees `a` and `b` while they are made.
-
-    Those of two bodies, and behind them those of a prescribed tree that has more than a body has.
-    """
-    columns = BODY_COLUMNS
-    for side in range(2):
-        t = a if side == 0 else b
-        if t >= 0 and island.tree_dof[t + 1] - island.tree_dof[t] > SIDE:
-            columns = BODY_COLUMNS + island.tree_dof[t + 1] - island.tree_dof[t]
+def side_columns(island, tree_node, t):
+    """Columns of tree `t` in rows: whole nodes, and those of one where it cannot move or is none."""
+    columns = SIDE
+    if t >= 0 and island.tree_prescribed[t] == 0:
+        columns = SIDE * (tree_node[t + 1] - tree_node[t])
     return columns
 
 
 @inline
-def _first_column(island, t, side):
-    """Where the columns of tree `t` begin, which is on this side of a contact."""
-    return SIDE * side if island.tree_dof[t + 1] - island.tree_dof[t] <= SIDE else BODY_COLUMNS
+def _prescribed_columns(island, t):
+    """Columns that a prescribed tree of many degrees of freedom has behind both sides."""
+    columns = 0
+    if t >= 0 and island.tree_prescribed[t] != 0:
+        n = island.tree_dof[t + 1] - island.tree_dof[t]
+        columns = n if n > SIDE else 0
+    return columns
 
 
 @inline
-def _open_side(island_io, t, side, v, island_v_out):
-    """Columns of tree `t` on this side of a contact, with their velocities; zeros in those of no tree."""
-    for j in range(SIDE * side, SIDE * side + SIDE):
+def row_columns(island, tree_node, a, b):
+    """Columns of rows between trees `a` and `b`, -1 without, and of those while they are made.
+
+    The latter include a prescribed tree that has more degrees of freedom than a node.
+    """
+    kept = side_columns(island, tree_node, a) + side_columns(island, tree_node, b if b != a else -1)
+    return kept, kept + _prescribed_columns(island, a) + _prescribed_columns(island, b)
+
+
+@inline
+def _open_side(island_io, t, at, size, behind, v, island_v_out):
+    """Columns of tree `t` from `at` on, with their velocities; zeros in those of no degree of freedom.
+
+    A prescribed tree without room there has its columns from `behind` on.
+    """
+    for j in range(at, at + size):
         island_v_out[j], island_io.column_dof[j] = 0.0, 0
     if t >= 0:
-        at, first = _first_column(island_io, t, side), island_io.tree_dof[t]
-        for d in range(first, island_io.tree_dof[t + 1]):
-            island_v_out[at + d - first], island_io.column_dof[at + d - first] = v[d], d
-            island_io.dof_column[d] = at + d - first
+        first, n = island_io.tree_dof[t], island_io.tree_dof[t + 1] - island_io.tree_dof[t]
+        to = at if n <= size else behind
+        for d in range(first, first + n):
+            island_v_out[to + d - first], island_io.column_dof[to + d - first] = v[d], d
+            island_io.dof_column[d] = to + d - first
 
 
 @inline
-def _hide_prescribed(rows, first, end, at, tree_dof, t, prescribed):
-    """Take a prescribed tree out of rows; what it does goes to the reference acceleration."""
-    for j in range(tree_dof[t + 1] - tree_dof[t]):
-        for k in range(first, end):
-            rows.aref[k] -= rows.J[k, at + j] * prescribed[tree_dof[t] + j]
-            rows.J[k, at + j] = 0.0
+def _hide_prescribed(rows, first, end, column, tree_dof, t, mobile, prescribed):
+    """Take prescribed motion of a tree out of rows; what it does goes to the reference acceleration."""
+    if t >= 0:
+        for d in range(tree_dof[t], tree_dof[t + 1]):
+            if mobile[d] == 0.0:
+                for k in range(first, end):
+                    rows.aref[k] -= rows.J[k, column[d]] * prescribed[d]
+                    rows.J[k, column[d]] = 0.0
 
 
 @inline
-def _make_rows(m, c, args, d, pair):
-    """Rows of all contacts of the island at hand, with the columns of their two bodies."""
+def _add_groups(first, end, contact, a, b, sizes, groups, group_out):
+    """Groups of rows `first` to end - 1 of trees `a` and `b`, -1 without; returns how many there are then."""
+    while first < end:
+        last = min(first + MOST_ROWS, end)
+        group_out[groups, FIRST_ROW], group_out[groups, END_ROW] = first, last
+        group_out[groups, COLUMN], group_out[groups, SECOND_COLUMN] = -1, -1
+        group_out[groups, SIZE], group_out[groups, SECOND_SIZE] = sizes
+        group_out[groups, TREE], group_out[groups, SECOND_TREE] = a, b
+        group_out[groups, CONTACT], group_out[groups, PAIR] = contact, -1
+        first = last
+        groups += 1
+    return groups
+
+
+@inline
+def _make_group(m, c, args, d, a, b, contact, links, width, groups):
+    """Call the stages that make rows, for trees `a` and `b`, and add their groups; returns how many.
+
+    links: range of the links of these stages. width: of the rows of the island.
+    """
     tm, tc, td = trees_of(args, d)
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    counter, v, prescribed = island.counter, operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
+    trees, first, second = body_tree_view(m, c, args, d), island.counter[ROWS], b if b != a else -1
+    v, prescribed = operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
+    mobile = chain_view(tm, tc, td).dof_mobile
+    sizes = side_columns(island, trees.tree_node, a), side_columns(island, trees.tree_node, second)
+    kept, columns = row_columns(island, trees.tree_node, a, b)
+    made = max(width, padded_columns(columns))
+    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = columns, width
+    kept_rows = row_view(m, c, args, d)
+    args[ISLAND_WIDTH] = made
+    rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
+    _open_side(island, a, 0, sizes[0], kept, v, island_v)
+    _open_side(island, second, sizes[0], sizes[1], kept, v, island_v)
+    for k in range(links[0], links[1]):
+        call_linked(program[k], m, c, args, d)
+    end, column = island.counter[ROWS], island.dof_column
+    _hide_prescribed(rows, first, end, column, island.tree_dof, a, mobile, prescribed)
+    _hide_prescribed(rows, first, end, column, island.tree_dof, second, mobile, prescribed)
+    if made > width:
+        # the columns of both trees come first in rows, so rows move towards the start of the storage
+        for row in range(first, end):
+            for j in range(width):
+                kept_rows.J[row, j] = rows.J[row, j]
+    if a >= 0 and island.tree_prescribed[a] != 0:
+        a = -1
+    if second >= 0 and island.tree_prescribed[second] != 0:
+        second = -1
+    return _add_groups(first, end, contact, a, second, sizes, groups, trees.group)
+
+
+@inline
+def _contact_groups(m, c, args, d, pair, width, groups):
+    """Rows of all contacts of the island at hand; returns how many groups there are then."""
+    island = island_view(m, c, args, d)
+    counter = island.counter
     begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
-    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = BODY_COLUMNS, BODY_COLUMNS
-    kept = row_view(m, c, args, d)
     for i in range(begin, end):
-        k, first = island.contact_order[i], counter[ROWS]
-        columns = row_columns(island, island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]])
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = columns, padded_columns(columns)
-        rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
-        for side in range(2):
-            _open_side(island, island.body_tree[pair[k, 2 + side]], side, v, island_v)
+        k = island.contact_order[i]
+        a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
         counter[CONTACT_FIRST], counter[CONTACT_END] = i, i + 1
-        call_linked(program[CONTACT_LINK], m, c, args, d)
-        for side in range(2):
-            t = island.body_tree[pair[k, 2 + side]]
-            if t >= 0 and island.tree_prescribed[t] != 0:
-                at = _first_column(island, t, side)
-                _hide_prescribed(rows, first, counter[ROWS], at, island.tree_dof, t, prescribed)
-        if columns > BODY_COLUMNS:
-            # the columns of both bodies come first in rows, so rows move towards the start of the storage
-            for row in range(first, counter[ROWS]):
-                for j in range(BODY_COLUMNS):
-                    kept.J[row, j] = rows.J[row, j]
+        groups = _make_group(m, c, args, d, a, b, k, (CONTACT_LINK, CONTACT_LINK + 1), width, groups)
     counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
+    return groups
+
+
+@inline
+def _set_ranges(members_out, t, limit, friction, motor, equality, tendon, speed):
+    """What tree `t` has of each kind of row, as ranges of their lists."""
+    members_out.tree_limit[t], members_out.tree_limit[t + 1] = limit
+    members_out.tree_friction[t], members_out.tree_friction[t + 1] = friction
+    members_out.tree_motor[t], members_out.tree_motor[t + 1] = motor
+    members_out.tree_equality[t], members_out.tree_equality[t + 1] = equality
+    members_out.tree_tendon[t], members_out.tree_tendon[t + 1] = tendon
+    members_out.tree_speed[t], members_out.tree_speed[t + 1] = speed
+
+
+@inline
+def _tree_groups(m, c, args, d, is_last, width, groups):
+    """Rows of trees without those of contacts, or those of speed limits, which come last of all.
+
+    Ranges of a tree are narrowed to the constraints that touch the same trees: those of its joints together,
+    then equalities and tendons one by one. Returns how many groups there are then.
+    """
+    island, members, trees = (
+        island_view(m, c, args, d),
+        member_view(m, c, args, d),
+        body_tree_view(m, c, args, d),
+    )
+    counter, none = island.counter, (0, 0)
+    trees_begin, trees_end = counter[TREE_FIRST], counter[TREE_END]
+    begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
+    counter[CONTACT_END] = begin
+    links = FIRST_ROW_LINK, FIRST_ROW_LINK + counter[ROW_STAGES]
+    for i in range(trees_begin, trees_end):
+        t = island.island_tree[i]
+        if trees.tree_rows[t] == 0:
+            continue
+        counter[TREE_FIRST], counter[TREE_END] = i, i + 1
+        limit = members.tree_limit[t], members.tree_limit[t + 1]
+        friction = members.tree_friction[t], members.tree_friction[t + 1]
+        motor = members.tree_motor[t], members.tree_motor[t + 1]
+        equality = members.tree_equality[t], members.tree_equality[t + 1]
+        tendon = members.tree_tendon[t], members.tree_tendon[t + 1]
+        speed = members.tree_speed[t], members.tree_speed[t + 1]
+        if is_last:
+            _set_ranges(members, t, none, none, none, none, none, speed)
+            groups = _make_group(m, c, args, d, t, -1, -1, links, width, groups)
+        else:
+            _set_ranges(members, t, limit, friction, motor, none, none, none)
+            groups = _make_group(m, c, args, d, t, -1, -1, links, width, groups)
+            for k in range(equality[0], equality[1]):
+                one = members.equality_order[k]
+                a, b = trees.equality_tree[one, 0], trees.equality_tree[one, 1]
+                _set_ranges(members, t, none, none, none, (k, k + 1), none, none)
+                groups = _make_group(m, c, args, d, a, b, -1, links, width, groups)
+            for k in range(tendon[0], tendon[1]):
+                one = members.tendon_order[k]
+                a, b = trees.tendon_tree[one, 0], trees.tendon_tree[one, 1]
+                _set_ranges(members, t, none, none, none, none, (k, k + 1), none)
+                groups = _make_group(m, c, args, d, a, b, -1, links, width, groups)
+        _set_ranges(members, t, limit, friction, motor, equality, tendon, speed)
+    counter[TREE_FIRST], counter[TREE_END] = trees_begin, trees_end
+    counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
+    return groups
+
+
+@inline
+def row_width(island, members, trees, pair):
+    """Widest rows of the island at hand, in whole packs, and while they are made."""
+    kept, made = 2 * SIDE, 2 * SIDE
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
+        columns, whole = row_columns(island, trees.tree_node, a, b)
+        kept, made = max(kept, columns), max(made, whole)
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        if trees.tree_rows[t] > 0:
+            columns, whole = row_columns(island, trees.tree_node, t, -1)
+            kept, made = max(kept, columns), max(made, whole)
+            for k in range(members.tree_equality[t], members.tree_equality[t + 1]):
+                one = members.equality_order[k]
+                a, b = trees.equality_tree[one, 0], trees.equality_tree[one, 1]
+                columns, whole = row_columns(island, trees.tree_node, a, b)
+                kept, made = max(kept, columns), max(made, whole)
+            for k in range(members.tree_tendon[t], members.tree_tendon[t + 1]):
+                one = members.tendon_order[k]
+                a, b = trees.tendon_tree[one, 0], trees.tendon_tree[one, 1]
+                columns, whole = row_columns(island, trees.tree_node, a, b)
+                kept, made = max(kept, columns), max(made, whole)
+    return padded_columns(kept), padded_columns(made)
 
 
 @inline
 def _keep_masses(m, c, args, d):
-    """Mass matrices of the bodies of the island at hand and their inverse; returns the trace of them all."""
+    """Mass matrices of the trees of the island at hand and their inverse; returns the trace of them all."""
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    counter, block = island.counter, free_tree_view(m, c, args, d).tree_block
+    counter, trees, trace = island.counter, body_tree_view(m, c, args, d), 0.0
     begin, end = counter[TREE_FIRST], counter[TREE_END]
-    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = SIDE, padded_columns(SIDE)
-    M, trace = solve_view(m, c, args, d).M, 0.0
     for i in range(begin, end):
         t = island.island_tree[i]
-        for j in range(SIDE):
-            island.dof_column[island.tree_dof[t] + j] = j
+        n = SIDE * (trees.tree_node[t + 1] - trees.tree_node[t])
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n)
+        M, first = solve_view(m, c, args, d).M, island.tree_dof[t]
+        for j in range(first, island.tree_dof[t + 1]):
+            island.dof_column[j] = j - first
         counter[TREE_FIRST], counter[TREE_END] = i, i + 1
         call_linked(program[MASS_LINK], m, c, args, d)
-        trace += keep_mass(M, t, block)
+        for j in range(island.tree_dof[t + 1] - first):
+            trace += M[j, j]
+        keep_mass(M, n, trees.matrix_at[t], trees.tree_matrix)
     counter[TREE_FIRST], counter[TREE_END] = begin, end
     return trace
 
 
 @inline
-def _number_columns(island_io):
-    """Columns of all bodies of the island at hand; returns how many there are."""
+def _number_columns(island_io, groups, trees_out):
+    """Columns and nodes of all trees of the island at hand, and columns of groups; returns how many columns.
+
+    The columns of a tree that no degree of freedom has are zero in all rows.
+    """
     n = 0
     for i in range(island_io.counter[TREE_FIRST], island_io.counter[TREE_END]):
         t = island_io.island_tree[i]
-        for d in range(island_io.tree_dof[t], island_io.tree_dof[t + 1]):
-            island_io.dof_column[d], island_io.column_dof[n] = n, d
-            n += 1
+        for node in range(trees_out.tree_node[t], trees_out.tree_node[t + 1]):
+            trees_out.island_node[n // SIDE] = node
+            for j in range(n, n + SIDE):
+                island_io.column_dof[j] = 0
+            first = island_io.tree_dof[t] + SIDE * (node - trees_out.tree_node[t])
+            for d in range(first, min(first + SIDE, island_io.tree_dof[t + 1])):
+                island_io.dof_column[d], island_io.column_dof[n + d - first] = n + d - first, d
+            n += SIDE
+    group = trees_out.group
+    for g in range(groups):
+        for side in range(2):
+            t = group[g, TREE + side]
+            if t >= 0:
+                group[g, COLUMN + 2 * side] = island_io.dof_column[island_io.tree_dof[t]]
     return n
+
+
+@inline
+def _gather(island, a, v, solution_out, island_v_out):
+    """Accelerations without rows, those of the last step and velocities by columns; zeros where none is."""
+    for j in range(solution_out.island_a.shape[0]):
+        solution_out.island_smooth[j], solution_out.island_a[j], island_v_out[j] = 0.0, 0.0, 0.0
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        for d in range(island.tree_dof[t], island.tree_dof[t + 1]):
+            j = island.dof_column[d]
+            solution_out.island_smooth[j], solution_out.island_a[j] = a[d], solution_out.a_last[d]
+            island_v_out[j] = v[d]
+
+
+@inline
+def _give_back(island, mobile, island_a, a_out):
+    """Accelerations to the degrees of freedom that are not prescribed."""
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        for d in range(island.tree_dof[t], island.tree_dof[t + 1]):
+            if mobile[d] != 0.0:
+                a_out[d] = island_a[island.dof_column[d]]
 
 
 @stage
 def solve_body_rows(m, c, args, d):
-    """contacts, v, a of a large island of free bodies -> a with contacts and their forces, by rows."""
+    """contacts, v, a of a large island -> a with its rows and their forces, by rows of two trees."""
     tm, tc, td = trees_of(args, d)
-    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-    pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    pair = contact_frame_view(m, c, args, d).contact_row
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     operands, island = operand_view(tm, tc, td), island_view(m, c, args, d)
-    _make_rows(m, c, args, d, pair)
-    n = 0
-    if island.counter[ROWS] > 0:
+    members, counter = member_view(m, c, args, d), island.counter
+    body_trees, free = body_tree_view(m, c, args, d), are_free(pgs_work_view(m, c, args, d).tree_link, island)
+    width, _ = row_width(island, members, body_trees, pair)
+    groups, n = 0, 0
+    if not free:
+        groups = _tree_groups(m, c, args, d, False, width, groups)
+    groups = _contact_groups(m, c, args, d, pair, width, groups)
+    if not free:
+        groups = _tree_groups(m, c, args, d, True, width, groups)
+    mass_trees = IslandTrees(
+        inertia_view(tm, tc, td).link_mass,
+        tree_span_view(m, c, args, d).tree_links,
+        split_view(m, c, args, d).tree_recovery,
+    )
+    if counter[ROWS] > 0:
         trace = _keep_masses(m, c, args, d)
-        n = _number_columns(island)
-        # vectors of all columns and two more, rows of two bodies
+        n = _number_columns(island, groups, body_trees)
+        # vectors of all columns and two more, rows of two trees
         args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n + 2)
         vectors = work_view(m, c, args, d).vectors
-        args[ISLAND_WIDTH] = BODY_COLUMNS
-        trees, solution = free_tree_view(m, c, args, d), solve_view(m, c, args, d)
-        gather_accelerations(operands.a, solution)
+        args[ISLAND_WIDTH] = width
+        solution, island_v = solve_view(m, c, args, d), motion_view(m, c, args, d).island_v
+        _gather(island, operands.a, operands.v, solution, island_v)
+        counter[UNCONVERGED_BEFORE] = counter[UNCONVERGED]
+        trees = BodyTrees(
+            body_trees.tree_dof,
+            body_trees.dof_column,
+            body_trees.tree_node,
+            body_trees.tree_matrix,
+            body_trees.matrix_at,
+            body_trees.node_block,
+            body_trees.island_node,
+            body_trees.tree_pair,
+            body_trees.group,
+            groups,
+            trace,
+        )
+        rows = IslandRows(
+            members, row_view(m, c, args, d), row_note_view(m, c, args, d), contact_frame_view(m, c, args, d)
+        )
         body_rows.solve_body_rows(
-            FreeTrees(
-                pair,
-                trees.body_tree,
-                trees.tree_dof,
-                trees.dof_column,
-                trees.tree_prescribed,
-                trees.tree_block,
-                trace,
-            ),
+            trees,
+            1 if free else 0,
             contact_memory_view(m, c, args, d),
             work_view(m, c, args, d),
-            IslandRows(
-                member_view(m, c, args, d),
-                row_view(m, c, args, d),
-                row_note_view(m, c, args, d),
-                contact_frame_view(m, c, args, d),
-            ),
+            rows,
             BodyRowWork(
                 sweep_view(m, c, args, d),
                 slip_view(m, c, args, d).slip_work,
@@ -207,19 +434,27 @@ def solve_body_rows(m, c, args, d):
                 body_factor_view(m, c, args, d),
             ),
             solution,
-            record_view(m, c, args, d),
         )
-        give_back(chain_view(tm, tc, td), solution, operands.a)
-    part_jammed_bodies(
-        member_view(m, c, args, d),
-        contact_frame_view(m, c, args, d),
-        record_view(m, c, args, d),
-        Motion(operands.v, operands.a),
-        link_view(m, c, args, d).option,
-        motion_view(m, c, args, d).column_dof[:n],
-        IslandTrees(
-            inertia_view(tm, tc, td).link_mass,
-            tree_span_view(m, c, args, d).tree_links,
-            split_view(m, c, args, d).tree_recovery,
-        ),
-    )
+        records = record_view(m, c, args, d)
+        body_rows.record_contact_forces(rows, solution, records)
+        if not free and program_view(m, c, args, d).program[ENERGY_LINK] != 0:
+            doubt = doubt_energy(members, rows.frames, records.contact_force, solution, mass_trees)
+            if doubt.is_doubtful:
+                h = solution.option[STEP]
+                slope, bend = body_rows.body_work(trees, members, h, island_v, vectors, solution)
+                scale = allowed_share(members, doubt, slope, bend, solution, mass_trees)
+                if scale < 1.0:
+                    scale_forces(scale, solution)
+                    body_rows.record_contact_forces(rows, solution, records)
+        body_rows.record_row_forces(trees, rows, solution, records)
+        _give_back(island, chain_view(tm, tc, td).dof_mobile, solution.island_a, operands.a)
+    if free:
+        part_jammed_bodies(
+            members,
+            contact_frame_view(m, c, args, d),
+            record_view(m, c, args, d),
+            Motion(operands.v, operands.a),
+            link_view(m, c, args, d).option,
+            motion_view(m, c, args, d).column_dof[:n],
+            mass_trees,
+        )

@@ -166,7 +166,7 @@ class ConstraintProgram:
             split=self._splits and not multibody.runge_kutta and not multibody.fixed,
             sleep=self.sleeps,
             impulses=(bool(many) and not rows) or bool(column.option[t.STANDS_IN]),
-            body_rows=bool(many) and rows,
+            body_rows=(bool(many) and rows) or bool(np.isfinite(column.option[t.TREE_COLUMNS])),
             boxed=bool(column.option[t.BOXED]),
             swept=bool(column.option[t.SWEPT] or column.option[t.SWEEPS_STAND_IN]),
             restitution=bool((laws[:, t.BOUNCINESS] > 0.0).any()),

@@ -21,6 +21,7 @@ from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.body_blocks import SIDE, STRIDE
 from worldline._src.kernels.constraints.contact.impacts import SLOW
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
@@ -58,7 +59,7 @@ from worldline._src.step.pack_joints import JointPacker
 from worldline._src.step.pack_motors import MotorPacker
 from worldline._src.step.pack_shapes import ShapePacker
 from worldline._src.step.pack_ties import order_rows
-from worldline._src.step.pack_trees import pack_trees, tree_starts, tree_ties
+from worldline._src.step.pack_trees import nodes_of, pack_trees, tree_starts, tree_ties
 from worldline._src.step.packer import Packing
 from worldline._src.step.packing import KINDS
 from worldline._src.step.room import Room
@@ -119,6 +120,7 @@ class Constraints(ConstraintProgram):
         # adhesion pulls along contacts: they are found before forces, not after
         self._sticks = packing.of(ActuatorPacker).has_adhesion and len(self.shapes) > 0
         self._room = room or Room()
+        self._matrix_at: np.ndarray | int = 0
         self._lay_out(**packing.sizes(), ntree=len(starts) - 1, ntie=len(ties))
         kept, self._families = packing.of(ShapePacker).kept, packing.of(ShapePacker).families
         # measuring the model below compiles too
@@ -169,6 +171,7 @@ class Constraints(ConstraintProgram):
             **counts,
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
+            "nspread": nv,
             "nvector": 8 * max(padded(nv + 2), 4),
             "nlink": model.arenas.sizes["nlink"],
             # nearly all models damp joints at the end of a step: small ones are not laid out again for it
@@ -187,6 +190,9 @@ class Constraints(ConstraintProgram):
                     "nblock",
                     "nbetween",
                     "nfactor",
+                    "nmatrix",
+                    "nrowblock",
+                    "ngroup",
                 ),
                 0,
             ),
@@ -219,7 +225,7 @@ class Constraints(ConstraintProgram):
         """Sizes of what is laid out for the largest island that is solved densely."""
         width = self.sizes["width"]
         # damping at the end of a step factors the matrix of a tree whatever there is of rows
-        tree = max(padded(int(self._tree_columns.max(initial=0))), 4)
+        tree = max(padded(SIDE * int(nodes_of(self._tree_columns).max(initial=0))), 4)
         square = min(max(square, _SQUARE_ROOM, tree * tree), width * width)
         jacobian = min(max(jacobian, _JACOBIAN_ROOM), self.sizes["nrow"] * width)
         slips = self.option.noslip_iterations > 0
@@ -238,6 +244,7 @@ class Constraints(ConstraintProgram):
         before, self.block = self.block, t.TABLE.lay_out(self.sizes)
         self.column = self.block.column
         self.block.take(before)
+        self.column.matrix_at[:] = self._matrix_at
 
     def missing_room(self) -> Room:
         """What the last step that was SHORT of room needs."""
@@ -246,7 +253,8 @@ class Constraints(ConstraintProgram):
         if self.collision is not None:
             found = self.collision.column.counter
             contacts, pairs = int(found[CONTACTS]), int(max(found[PAIRS], found[FAT]))
-        return Room(contacts, pairs, int(counter[t.JACOBIAN_NEED]), int(counter[t.SQUARE_NEED]))
+        needs = counter[[t.JACOBIAN_NEED, t.SQUARE_NEED, t.BLOCK_NEED]].tolist()
+        return Room(contacts, pairs, *needs)
 
     def make_room(self, needed: Room) -> None:
         """Grow the arrays that are too small to at least twice their size, and keep what is in all of them.
@@ -263,6 +271,8 @@ class Constraints(ConstraintProgram):
         if needed.square > square:
             square = max(needed.square, 2 * square)
         self.sizes = self.sizes | self._dense_sizes(jacobian, square)
+        if needed.blocks > sizes["nbetween"]:
+            self._room = self._room._replace(blocks=max(needed.blocks, 2 * sizes["nbetween"]))
         grown, self.sizes = self.sizes | self._solver_sizes(), sizes
         self._lay_out_again(**grown)
         if self.collision is not None:
@@ -428,7 +438,8 @@ class Constraints(ConstraintProgram):
 
         Large islands of free bodies have rows of two bodies each (`body_rows.py`) where friction spins or
         rolls, pairs have parameters of their own or slip is swept, and where all contacts are of the
-        impedance model, then over sparse factors. Derivatives need `dense` rows over all columns instead.
+        impedance model, then over sparse factors. Large islands with other trees have rows of two trees by
+        all methods but pivoting. Derivatives need `dense` rows over all columns instead.
         `sweeps` bounds those of sequential impulses over an island, 0 goes on until it is solved.
         """
         wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
@@ -450,6 +461,7 @@ class Constraints(ConstraintProgram):
         if (strict and not swept) or 6 * bodies <= numbers[t.FREE_COLUMNS]:
             numbers[t.FREE_COLUMNS] = np.inf
         numbers[t.BODY_ROWS] = float(wide)
+        numbers[t.TREE_COLUMNS] = self._tree_row_columns(method, strict, dense)
         fails = not (wide or strict or swept) and bodies > 1
         numbers[t.STANDS_IN] = float(fails and bool((laws != t.IMPEDANCE).any()))
         # all other islands of hard contacts have sweeps over rows to fall back on
@@ -459,6 +471,16 @@ class Constraints(ConstraintProgram):
         # kernels take a negative number as a bound
         numbers[t.SWEEPS] = -sweeps if sweeps else max(self.option.constraint_solver_iterations, 1)
         self._lay_out_again(**self._solver_sizes())
+
+    def _tree_row_columns(self, method: SolverMethod, strict: bool, dense: bool) -> float:
+        """Columns from which on islands with other trees than free bodies have rows of two trees."""
+        columns, pivots = self._tree_columns, method is SolverMethod.BOXED
+        others = len(columns) > np.count_nonzero(self.column.tree_link)
+        # pivoting solves islands of few rows; those of so many columns have more
+        least = LARGEST_DENSE if pivots else _FREE_COLUMNS
+        if dense or (strict and pivots) or not others or columns.sum() <= least:
+            return np.inf
+        return float(least)
 
     @property
     def _is_soft(self) -> bool:
@@ -472,6 +494,11 @@ class Constraints(ConstraintProgram):
         return bool(np.isfinite(self.column.option[t.FREE_COLUMNS]))
 
     @property
+    def has_tree_rows(self) -> bool:
+        """Whether islands with other trees than free bodies may have rows of two trees."""
+        return bool(np.isfinite(self.column.option[t.TREE_COLUMNS]))
+
+    @property
     def gives_way(self) -> bool:
         """Whether sequential impulses solve islands of free bodies that are large."""
         return self.has_large_islands and not (self.column.option[t.BODY_ROWS] and self._is_soft)
@@ -482,18 +509,44 @@ class Constraints(ConstraintProgram):
         rows = 0
         if numbers[t.BOXED]:
             rows = self.sizes["nrow"] if numbers[t.STRICT] else BOXED_ROWS
-        body_rows = self.has_large_islands and bool(numbers[t.BODY_ROWS])
-        # Newton's method over rows of two bodies needs no responses of rows but for sweeps against slip
+        tree_rows = self.has_tree_rows
+        body_rows = tree_rows or (self.has_large_islands and bool(numbers[t.BODY_ROWS]))
+        # Newton's method over rows of two trees needs no responses of rows but for sweeps against slip
         body_sweeps = body_rows and not (self._is_soft and not self.option.noslip_iterations)
         swept = bool(numbers[t.SWEPT]) or bool(numbers[t.SWEEPS_STAND_IN]) or body_sweeps
-        pushed = (self.has_large_islands and not body_rows) or bool(numbers[t.STANDS_IN])
+        pushed = (self.has_large_islands and not numbers[t.BODY_ROWS]) or bool(numbers[t.STANDS_IN])
         pgs_contacts = self.sizes["ncontact"] if pushed else 0
-        return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npgs": pgs_contacts, "npgs3": 3 * pgs_contacts} | {
-            "nsweep": self.sizes["nrow"] if swept else 0,
-            "nsweep2": self.sizes["njacobian"] if swept else 0,
-            "nblock": self.sizes["ntree"] if body_rows else 0,
-            "nbetween": self.sizes["ncontact"] if body_rows else 0,
-            "nfactor": _FACTOR_BLOCKS * self.sizes["ncontact"] if body_rows else 0,
+        return (
+            {"nlcp": rows, "nlcp2": rows * (rows + 5), "npgs": pgs_contacts, "npgs3": 3 * pgs_contacts}
+            | {
+                "nsweep": self.sizes["nrow"] if swept else 0,
+                "nsweep2": self.sizes["njacobian"] if swept else 0,
+            }
+            | self._block_sizes(body_rows, tree_rows)
+        )
+
+    def _block_sizes(self, body_rows: bool, tree_rows: bool) -> dict[str, int]:
+        """Sizes of rows of two trees and of their matrices, of free bodies alone unless `tree_rows`."""
+        nodes, nv, contacts = nodes_of(self._tree_columns), self.sizes["nv"], self.sizes["ncontact"]
+        columns = max(nv, SIDE * int(nodes.sum())) if tree_rows else nv
+        spread = {"nspread": columns, "ncolumn": columns, "nvector": 8 * max(padded(columns + 2), 4)}
+        names = ("nblock", "nbetween", "nfactor", "nmatrix", "nrowblock", "ngroup")
+        if not body_rows:
+            return spread | dict.fromkeys(names, 0)
+        used = self.column.tree_link != 0
+        if tree_rows:
+            used |= (nodes <= i.MOST_NODES) & (self.column.tree_dense == 0)
+        kept = np.where(used, nodes, 0)
+        matrices, inner = 2 * (SIDE * kept) ** 2, int((kept * (kept - 1) // 2).sum())
+        self._matrix_at = np.cumsum(matrices) - matrices
+        between = max(contacts + inner, self._room.blocks)
+        return spread | {
+            "nblock": int(nodes.sum()),
+            "nbetween": between,
+            "nfactor": _FACTOR_BLOCKS * between + inner,
+            "nmatrix": int(matrices.sum()),
+            "nrowblock": 2 * STRIDE * int(kept.max(initial=1)),
+            "ngroup": contacts + (self._other_rows if tree_rows else 0),
         }
 
     def sleep(self, rest: Rest | None) -> None:

@@ -16,6 +16,7 @@ from worldline._src.jit import DISABLED, Stage, inline, stage
 from worldline._src.kernels.constraints import boxed, islands, row_pgs, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
+from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
@@ -81,6 +82,7 @@ from worldline._src.kernels.constraints.tables import (
     SWEEPS_STAND_IN,
     SWEPT,
     TABLE,
+    TREE_COLUMNS,
     TREE_END,
     TREE_FIRST,
     UNCONVERGED,
@@ -103,6 +105,7 @@ from worldline._src.kernels.constraints.tables import (
     sleep_view,
     solve_view,
     split_view,
+    tree_room_view,
     tree_span_view,
     weight_view,
     work_view,
@@ -131,6 +134,10 @@ FREE_BODY_COLUMNS = 132
 
 Sequential impulses need more sweeps than anyone would wait for to hold a tower of more than a dozen boxes.
 """
+LARGE_TREE = 4
+"""Part of the columns of an island from which on a tree is large: one in so many."""
+MOST_NODES = 64
+"""Nodes of a tree that factors of an island have room for: 384 degrees of freedom."""
 NEWTON_BUDGET = 50.0
 """Newton steps after which a larger island is handed to sequential impulses or to sweeps over its rows."""
 _NEVER = 1e300
@@ -170,6 +177,24 @@ def are_free(tree_link, island):
         if tree_link[island.island_tree[k]] == 0:
             free_ones = False
     return free_ones
+
+
+@inline
+def have_tree_rows(island, room, n, least):
+    """Whether the island at hand, of other trees than free bodies alone, is solved by rows of two trees.
+
+    It has more than `least` columns, no row that may touch three trees, and no tree that is a large part of
+    it: then the square of the island is hardly more than that of the tree.
+    """
+    if not n > least:
+        return False
+    found = True
+    for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[k]
+        nodes = room.tree_node[t + 1] - room.tree_node[t]
+        if room.tree_dense[t] != 0 or nodes > MOST_NODES or LARGE_TREE * SIDE * nodes > n:
+            found = False
+    return found
 
 
 @inline
@@ -380,6 +405,10 @@ def solve_islands(m, c, args, d):
             else:
                 call_linked(program[FREE_LINK], m, c, args, d)
                 counter[BY_IMPULSES] += 1 if counter[ROWS] > 0 else 0
+            continue
+        if not is_free and have_tree_rows(island, tree_room_view(m, c, args, d), n, option[TREE_COLUMNS]):
+            option[BUDGET] = NEWTON_BUDGET if option[SWEEPS_STAND_IN] != 0.0 else _NEVER
+            call_linked(program[BODY_ROW_LINK], m, c, args, d)
             continue
         stands_in = option[STANDS_IN] != 0.0 and is_free
         replaced = stands_in or option[SWEEPS_STAND_IN] != 0.0

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.joints import FREE
 from worldline._src.model.compile import constant_views
@@ -59,6 +60,23 @@ def pack_trees(
     column.body_tree[:] = np.where(column.body_link > 0, tree[last], -1)
     column.tree_link[:] = _free_links(model, column, starts, touched)
     column.tree_links[:] = _first_links(model, starts)
+    column.tree_node[:] = np.append(0, np.cumsum(nodes_of(np.diff(starts))))
+    _pack_tied(column, touched)
+
+
+def nodes_of(columns: np.ndarray) -> np.ndarray:
+    """Nodes of trees with so many degrees of freedom; see `body_blocks.py`."""
+    return -(-columns // SIDE)
+
+
+def _pack_tied(column: ConstraintColumns, touched: Mapping[str, Sequence[Sequence[int]]]) -> None:
+    """The trees of every equality and tendon, and those that a row may tie together with two others."""
+    for name, tied in (("equality", column.equality_tree), ("tendon", column.tendon_tree)):
+        tied[:] = -1
+        for k, trees in enumerate(touched.get(name, ())):
+            tied[k, : min(len(trees), 2)] = trees[:2]
+            if len(trees) > 2:
+                column.tree_dense[list(trees)] = 1
 
 
 def _first_links(model: Model, starts: np.ndarray) -> np.ndarray:

@@ -17,3 +17,5 @@ class Room(NamedTuple):
     """Elements of the Jacobian of an island."""
     square: int = 0
     """Elements of a matrix of an island."""
+    blocks: int = 0
+    """Blocks of two nodes of an island that is solved by rows of two trees."""

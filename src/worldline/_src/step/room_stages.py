@@ -10,13 +10,16 @@ enough room from the beginning.
 
 from __future__ import annotations
 
-from worldline._src.jit import stage
+from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import islands
-from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS
+from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.tables import (
+    BLOCK_NEED,
     BODY_ROWS,
     COLLISION_ARGS,
     COLLISION_M,
+    CONTACT_END,
+    CONTACT_FIRST,
     CONTACT_ROWS,
     FREE_COLUMNS,
     ISLANDS,
@@ -24,21 +27,27 @@ from worldline._src.kernels.constraints.tables import (
     SHORT,
     SQUARE_NEED,
     TABLE,
+    TREE_COLUMNS,
+    TREE_END,
+    TREE_FIRST,
+    body_tree_view,
     contact_frame_view,
     island_view,
     link_view,
+    member_view,
     tree_room_view,
 )
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, matrix, vector
-from worldline._src.step.body_row_stages import row_columns
-from worldline._src.step.island_stages import are_free
+from worldline._src.step.body_row_stages import row_width, side_columns
+from worldline._src.step.island_stages import are_free, have_tree_rows
 
 _CONTACT_ID, _COUNTER = collision.ENTRY["contact_id"], collision.ENTRY["counter"]
 _COLLISION_CONTACTS, _COLLISION_PAIRS = collision.ENTRY["ncontact"], collision.ENTRY["npair"]
 _CONTACTS, _ROWS, _NV = TABLE.entry["ncontact"], TABLE.entry["nrow"], TABLE.entry["nv"]
 _JACOBIAN, _SQUARE = TABLE.entry["njacobian"], TABLE.entry["nsquare"]
+_BLOCKS = TABLE.entry["nbetween"]
 
 
 @stage
@@ -51,18 +60,53 @@ def check_contacts(m, c, args, d):
     args[SHORT] = 1 if found[collision.CONTACTS] > most or pairs > hm[_COLLISION_PAIRS] else 0
 
 
+@inline
+def _most_pairs(island, members, trees, pair):
+    """Pairs of nodes that the island at hand may have, each of two trees once for every constraint."""
+    total = 0
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
+        total += _node_pairs(island, trees, a, b)
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        nodes = trees.tree_node[t + 1] - trees.tree_node[t]
+        total += nodes * (nodes - 1) // 2
+        for k in range(members.tree_equality[t], members.tree_equality[t + 1]):
+            one = members.equality_order[k]
+            total += _node_pairs(island, trees, trees.equality_tree[one, 0], trees.equality_tree[one, 1])
+        for k in range(members.tree_tendon[t], members.tree_tendon[t + 1]):
+            one = members.tendon_order[k]
+            total += _node_pairs(island, trees, trees.tendon_tree[one, 0], trees.tendon_tree[one, 1])
+    return total
+
+
+@inline
+def _node_pairs(island, trees, a, b):
+    """Pairs of nodes of trees `a` and `b`."""
+    found = 0
+    if a >= 0 and b >= 0 and a != b:
+        found = side_columns(island, trees.tree_node, a) * side_columns(island, trees.tree_node, b)
+    return found // (SIDE * SIDE)
+
+
 @stage
 def check_islands(m, c, args, d):
-    """islands -> whether there is room for the Jacobian and the matrices of those that are solved densely.
+    """islands -> whether there is room for the rows and matrices of all of them.
 
     Rows are counted by what an island may have: those of its trees, and the most that a contact can have.
     """
     counter, pair = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d).contact_row
     option, island = link_view(m, c, args, d).option, island_view(m, c, args, d)
-    room = tree_room_view(m, c, args, d)
-    counter[JACOBIAN_NEED], counter[SQUARE_NEED], args[SHORT] = 0, 0, 0
+    room, trees, members = (
+        tree_room_view(m, c, args, d),
+        body_tree_view(m, c, args, d),
+        member_view(m, c, args, d),
+    )
+    counter[JACOBIAN_NEED], counter[SQUARE_NEED], counter[BLOCK_NEED], args[SHORT] = 0, 0, 0, 0
     whole = islands.padded_columns(m[_NV])
-    if m[_JACOBIAN] >= m[_ROWS] * whole and m[_SQUARE] >= whole * whole:
+    all_dense = m[_JACOBIAN] >= m[_ROWS] * whole and m[_SQUARE] >= whole * whole
+    if all_dense and m[_NV] <= option[TREE_COLUMNS]:
         # there is room for one island of everything
         return
     if args[COLLISION_M] != 0:
@@ -81,21 +125,24 @@ def check_islands(m, c, args, d):
             most += island.tree_dof[t + 1] - island.tree_dof[t]
         # nearly all islands are so small that it does not matter which prescribed trees they touch
         width = islands.padded_columns(most)
-        if rows * width <= m[_JACOBIAN] and width * width <= m[_SQUARE]:
+        fits = rows * width <= m[_JACOBIAN] and width * width <= m[_SQUARE]
+        if rows == 0 or (fits and most <= option[TREE_COLUMNS]):
             continue
         n = islands.open_island(pair, i, island)
-        free = not islands.is_small(pair, n, option[FREE_COLUMNS], island) and are_free(
-            room.tree_link, island
-        )
-        if rows > 0 and free and option[BODY_ROWS] != 0.0:
-            width = BODY_COLUMNS
-            for k in range(island.island_contacts[i], island.island_contacts[i + 1]):
-                a, b = pair[island.contact_order[k], 2], pair[island.contact_order[k], 3]
-                width = max(width, row_columns(island, island.body_tree[a], island.body_tree[b]))
-            counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * islands.padded_columns(width))
-        if rows > 0 and not free:
+        is_free, by_rows = are_free(room.tree_link, island), False
+        if is_free:
+            dense = islands.is_small(pair, n, option[FREE_COLUMNS], island)
+            by_rows = not dense and option[BODY_ROWS] != 0.0
+        else:
+            by_rows = have_tree_rows(island, room, n, option[TREE_COLUMNS])
+            dense = not by_rows
+        if by_rows:
+            _, width = row_width(island, members, trees, pair)
+            counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * width)
+            counter[BLOCK_NEED] = max(counter[BLOCK_NEED], _most_pairs(island, members, trees, pair))
+        if dense:
             width = islands.padded_columns(n)
             counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * width)
             counter[SQUARE_NEED] = max(counter[SQUARE_NEED], width * width)
-    if counter[JACOBIAN_NEED] > m[_JACOBIAN] or counter[SQUARE_NEED] > m[_SQUARE]:
-        args[SHORT] = 1
+    short = counter[JACOBIAN_NEED] > m[_JACOBIAN] or counter[SQUARE_NEED] > m[_SQUARE]
+    args[SHORT] = 1 if short or counter[BLOCK_NEED] > m[_BLOCKS] else 0

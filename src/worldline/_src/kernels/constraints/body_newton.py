@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Newton's method for rows of two free bodies, with blocks in the place of dense matrices.
+"""Newton's method for rows of one or two trees, with blocks in the place of dense matrices.
 
 The problem, the line search and the stopping rules are those of `newton.py`. The Hessian M + J^T D J has a
-(6, 6) block for every body and one for every pair of bodies that touch. Directions come from its sparse
-factors (`body_cholesky.py`); where too many blocks would be added, from conjugate gradients with the inverse
-blocks of the bodies as preconditioner. Contacts of the impedance model yield enough for that: a row moves by
-its force in the measure of its body's inertia. Memory is linear in bodies and contacts.
+(6, 6) block for every node, for every two nodes of a tree and for every two nodes of trees that touch.
+Directions come from its sparse factors (`body_cholesky.py`); where too many blocks would be added, from
+conjugate gradients, with the factors of all blocks that are not between trees as preconditioner. Contacts of
+the impedance model yield enough for that: a row moves by its force in the measure of its body's inertia.
+Memory is linear in bodies and contacts.
 """
 
 from __future__ import annotations
@@ -15,19 +16,26 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_blocks import (
+    COLUMN,
+    END_ROW,
+    FIRST_ROW,
     HESSIAN,
-    INVERSE_HESSIAN,
-    MASS,
+    MOST_ROWS,
     PADDED,
+    PAIR,
+    SECOND_COLUMN,
+    SECOND_SIZE,
+    SECOND_TREE,
     SIDE,
+    SIZE,
     STRIDE,
-    invert_padded,
-    load_side,
-    row_count,
-    side_column,
-    side_tree,
+    TREE,
+    group_width,
+    load_sides,
+    node_count,
 )
 from worldline._src.kernels.constraints.body_cholesky import (
+    WORTH,
     factor_bodies,
     order_bodies,
     solve_bodies,
@@ -36,7 +44,7 @@ from worldline._src.kernels.constraints.body_cholesky import (
 from worldline._src.kernels.constraints.cone import cone_measures, sliding_hessian
 from worldline._src.kernels.constraints.newton import GENTLE, ROUGH, NewtonStats, line_search
 from worldline._src.kernels.constraints.row_forces import first_plain, row_forces
-from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, ROWS, TREE_END, TREE_FIRST
+from worldline._src.kernels.constraints.tables import ROWS, TREE_END, TREE_FIRST
 from worldline._src.scalar.ops import sqrt
 from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_pack, store_row, sum_pack
 
@@ -44,13 +52,14 @@ DIRECTION = 1e-4
 """What conjugate gradients leave of the gradient in one Newton step, in the norm of the preconditioner."""
 MOST_DIRECTIONS = 400
 """Most conjugate gradients of a Newton step; the line search takes what there is by then."""
+_NO_BOUND = 1 << 40
+"""Products of blocks without a bound."""
 
 
 class BodyNewtonWork(NamedTuple):
-    """Scratch: vectors (8, columns + 2), slack (5, rows), blocks of pairs of bodies (contacts, 48); of a
-    contact: C (6, 6), local (12,); contact_pair (contacts,): its pair, -1 where only one body moves;
-    pair_body (contacts, 2): bodies of a pair by their number in the island; factor: `BodyFactorView`;
-    row_block (10, 16): rows of a contact in whole packs.
+    """Scratch: vectors (8, columns + 2), slack (5, rows), blocks of pairs of nodes (pairs, 48); of a
+    contact: C (6, 6), local (width,); pair_body (pairs, 2): nodes of a pair by their number in the island;
+    factor: `BodyFactorView`; row_block: rows of a group, (10, 8) for each node, in whole packs.
     """
 
     vectors: Any
@@ -58,124 +67,129 @@ class BodyNewtonWork(NamedTuple):
     between: Any
     C: Any
     local: Any
-    contact_pair: Any
     pair_body: Any
     factor: Any
     row_block: Any
 
 
-MOST_ROWS = 10
-"""Rows of a contact at most: the edges of a pyramid with spinning and rolling friction."""
+class Pairs(NamedTuple):
+    """Pairs of nodes: those of one tree come first, then those of trees that touch; nodes: how many."""
+
+    inner: Any
+    count: Any
+    nodes: Any
 
 
 @inline
-def _times_mass(trees, island, x, y_out):
+def times_mass(trees, island, x, y_out):
     """y = M x."""
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
-        first = trees.column[trees.tree_dof[t]]
-        for j in range(SIDE):
+        first, n, at = trees.column[trees.tree_dof[t]], SIDE * node_count(trees, t), trees.matrix_at[t]
+        for j in range(n):
             total = 0.0
-            for k in range(SIDE):
-                total += trees.block[t, MASS + SIDE * j + k] * x[first + k]
+            for k in range(n):
+                total += trees.matrix[at + n * j + k] * x[first + k]
             y_out[first + j] = total
 
 
 @inline
-def _times_blocks(trees, island, at, x, y_out):
-    """y = B x with the padded matrices of bodies that begin at `at` among their blocks."""
-    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
-        t = island.island_tree[i]
-        first = trees.column[trees.tree_dof[t]]
-        times_block(trees.block, t, at, x, first, y_out, first)
-
-
-@inline
-def _row_motions(trees, island_rows, x, local, y_out):
+def row_motions(trees, rows, x, local, y_out):
     """y = J x."""
-    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0:
-            load_side(x, side_column(trees, c, 0), 0, local)
-            load_side(x, side_column(trees, c, 1), SIDE, local)
-            u, v, w = load_pack(local, 0), load_pack(local, PACK), load_pack(local, 2 * PACK)
-            for k in range(first, first + row_count(rows, first, frames.contact_row[c, 1])):
-                total = load_row(rows.J, k, 0) * u + load_row(rows.J, k, PACK) * v
-                y_out[k] = sum_pack(total + load_row(rows.J, k, 2 * PACK) * w)
+    for g in range(trees.groups):
+        load_sides(trees, g, x, local)
+        width = group_width(trees, g)
+        for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+            total = load_row(rows.J, k, 0) * load_pack(local, 0)
+            for j in range(PACK, width, PACK):
+                total = total + load_row(rows.J, k, j) * load_pack(local, j)
+            y_out[k] = sum_pack(total)
 
 
 @inline
-def _take_forces(trees, island_rows, force, local, y_io):
+def _take_forces(trees, rows, force, local, y_io):
     """y -= J^T f."""
-    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0:
-            u, v, w = pack_of(0.0), pack_of(0.0), pack_of(0.0)
-            for k in range(first, first + row_count(rows, first, frames.contact_row[c, 1])):
-                f = force[k]
-                u = u + f * load_row(rows.J, k, 0)
-                v = v + f * load_row(rows.J, k, PACK)
-                w = w + f * load_row(rows.J, k, 2 * PACK)
-            store_pack(local, 0, u)
-            store_pack(local, PACK, v)
-            store_pack(local, 2 * PACK, w)
-            for side in range(2):
-                at = side_column(trees, c, side)
-                if at >= 0:
-                    for j in range(SIDE):
-                        y_io[at + j] -= local[SIDE * side + j]
+    for g in range(trees.groups):
+        for j in range(0, group_width(trees, g), PACK):
+            total = pack_of(0.0)
+            for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+                total = total + force[k] * load_row(rows.J, k, j)
+            store_pack(local, j, total)
+        at = 0
+        for side in range(COLUMN, TREE, 2):
+            first, size = trees.group[g, side], trees.group[g, side + 1]
+            if first >= 0:
+                for j in range(size):
+                    y_io[first + j] -= local[at + j]
+            at += size
+
+
+@inline
+def _find_pair(near, node, pair_body, i, low, high):
+    """The first pair of two trees in the list of node `i`, -1 where it is not there."""
+    found = -1
+    for e in range(node[i, 0] - 1, -1, -1):
+        if pair_body[near[i, e], 0] == low and pair_body[near[i, e], 1] == high:
+            found = near[i, e]
+            break
+    return found
 
 
 @kernel
-def _number_pairs(trees, island_rows, work_out):
-    """Pairs of bodies that touch, one for all contacts of two shapes; returns how many.
+def _number_pairs(trees, island, work_out):
+    """Pairs of nodes that have a block, those of two trees once for all of their groups.
 
-    Two bodies may have several pairs of shapes that touch: contacts of one pair follow each other, others
-    become the same pair by looking at those of the first body.
+    Pairs of two trees are found again in the list of the first node of one of them.
     """
-    frames, island = island_rows.frames, island_rows.members
-    near, node, pairs = work_out.factor.body_near, work_out.factor.body_node, 0
-    for i in range(island.counter[TREE_END] - island.counter[TREE_FIRST]):
-        node[i, 0] = 0
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        a, b = side_column(trees, c, 0), side_column(trees, c, 1)
-        work_out.contact_pair[c] = -1
-        if frames.contact_row[c, 0] < 0 or a < 0 or b < 0:
+    near, node, pair_body = work_out.factor.body_near, work_out.factor.body_node, work_out.pair_body
+    pairs, nodes = 0, 0
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        count = node_count(trees, t)
+        trees.tree_pair[t] = pairs
+        for a in range(nodes, nodes + count):
+            node[a, 0] = 0
+            for b in range(a + 1, nodes + count):
+                pair_body[pairs, 0], pair_body[pairs, 1] = a, b
+                pairs += 1
+        nodes += count
+    inner, group = pairs, trees.group
+    for g in range(trees.groups):
+        a, b = group[g, COLUMN], group[g, SECOND_COLUMN]
+        group[g, PAIR] = -1
+        if a < 0 or b < 0:
             continue
         low, high = min(a, b) // SIDE, max(a, b) // SIDE
-        found = -1
-        for e in range(node[low, 0] - 1, -1, -1):
-            if work_out.pair_body[near[low, e], 1] == high:
-                found = near[low, e]
-                break
+        found = _find_pair(near, node, pair_body, low, low, high)
+        if found < 0 and node[low, 0] >= near.shape[1]:
+            found = _find_pair(near, node, pair_body, high, low, high)
         if found < 0:
             found = pairs
-            work_out.pair_body[pairs, 0], work_out.pair_body[pairs, 1] = low, high
-            pairs += 1
-            # a body with more neighbours than there is room for has some pairs twice, which does no harm
-            if node[low, 0] < near.shape[1]:
-                near[low, node[low, 0]] = found
-                node[low, 0] += 1
-        work_out.contact_pair[c] = found
-    return pairs
+            first, second = group[g, SIZE] // SIDE, group[g, SECOND_SIZE] // SIDE
+            if a > b:
+                first, second = second, first
+            for i in range(first):
+                for j in range(second):
+                    pair_body[pairs, 0], pair_body[pairs, 1] = low + i, high + j
+                    pairs += 1
+            # two trees with more neighbours than there is room for have their pairs twice: blocks add up
+            keeper = low if node[low, 0] < near.shape[1] else high
+            if node[keeper, 0] < near.shape[1]:
+                near[keeper, node[keeper, 0]] = found
+                node[keeper, 0] += 1
+        group[g, PAIR] = found
+    return Pairs(inner, pairs, nodes)
 
 
 @inline
-def _pad_row(J, k, scale, r, row_block_out):
-    """Row `r` of the scratch: scale J_k, both sides in whole packs."""
-    for j in range(SIDE):
-        row_block_out[r, j] = scale * J[k, j]
-        row_block_out[r, STRIDE + j] = scale * J[k, SIDE + j]
+def _pair_within(trees, t, i, j):
+    """The pair of nodes i < j of tree `t`."""
+    return trees.tree_pair[t] + i * node_count(trees, t) - i * (i + 1) // 2 + j - i - 1
 
 
 @inline
 def _add_products(J, first, count, side, X, at, H_io, row, start):
-    """H += sum over rows of a contact of J_side^T X; X from column `at` on, H in `row` from `start` on."""
+    """H += sum over rows of a group of J_side^T X; X from column `at` on, H in `row` from `start` on."""
     for i in range(SIDE):
         to = start + STRIDE * i
         low, high = load_row(H_io, row, to), load_row(H_io, row, to + PACK)
@@ -187,68 +201,107 @@ def _add_products(J, first, count, side, X, at, H_io, row, start):
         store_row(H_io, row, to + PACK, high)
 
 
-@kernel
-def _assemble(trees, island_rows, pairs, jar, weight, work_out):
-    """Blocks of M + J^T D J for the present weights of springs and sliding cones."""
-    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
-    block, between, X = trees.block, work_out.between, work_out.row_block
+@inline
+def _begin_hessian(trees, island, pairs, between_out):
+    """H = M: blocks of nodes, blocks of two nodes of a tree, zeros between trees."""
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
-        for j in range(SIDE):
-            for k in range(SIDE):
-                block[t, HESSIAN + STRIDE * j + k] = block[t, MASS + SIDE * j + k]
-            for k in range(SIDE, STRIDE):
-                block[t, HESSIAN + STRIDE * j + k] = 0.0
-    for p in range(pairs):
-        for j in range(0, PADDED, PACK):
-            store_row(between, p, j, pack_of(0.0))
-    for r in range(MOST_ROWS):
-        for j in range(SIDE, STRIDE):
-            X[r, j], X[r, STRIDE + j] = 0.0, 0.0
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first < 0:
-            continue
-        count, pushes = row_count(rows, first, frames.contact_row[c, 1]), False
-        if weight[first] < 0.0:
-            # a sliding cone: X = C J
-            _, N, T = cone_measures(rows, first, jar)
-            C, pushes = work_out.C, True
-            sliding_hessian(rows, first, jar, N, T, C)
-            for r in range(count):
+        count, at = node_count(trees, t), trees.matrix_at[t]
+        n = SIDE * count
+        for a in range(count):
+            for b in range(a, count):
+                block, row, start = trees.block, trees.tree_node[t] + a, HESSIAN
+                if b > a:
+                    block, row, start = between_out, _pair_within(trees, t, a, b), 0
                 for j in range(SIDE):
-                    near, far = 0.0, 0.0
-                    for k in range(count):
-                        near += C[r, k] * rows.J[first + k, j]
-                        far += C[r, k] * rows.J[first + k, SIDE + j]
-                    X[r, j], X[r, STRIDE + j] = near, far
-        else:
-            # springs: X = D J
-            for r in range(count):
-                pushes = pushes or weight[first + r] > 0.0
-                _pad_row(rows.J, first + r, weight[first + r], r, X)
-        if not pushes:
-            continue
-        a, b, p = side_tree(trees, c, 0), side_tree(trees, c, 1), work_out.contact_pair[c]
-        if a >= 0:
-            _add_products(rows.J, first, count, 0, X, 0, block, a, HESSIAN)
-        if b >= 0:
-            _add_products(rows.J, first, count, SIDE, X, STRIDE, block, b, HESSIAN)
-        if p >= 0:
-            # rows of the body with the lower number
-            if side_column(trees, c, 0) < side_column(trees, c, 1):
-                _add_products(rows.J, first, count, 0, X, STRIDE, between, p, 0)
-            else:
-                _add_products(rows.J, first, count, SIDE, X, 0, between, p, 0)
+                    for k in range(SIDE):
+                        entry = trees.matrix[at + n * (SIDE * a + j) + SIDE * b + k]
+                        block[row, start + STRIDE * j + k] = entry
+                    for k in range(SIDE, STRIDE):
+                        block[row, start + STRIDE * j + k] = 0.0
+    for p in range(pairs.inner, pairs.count):
+        for j in range(0, PADDED, PACK):
+            store_row(between_out, p, j, pack_of(0.0))
 
 
 @inline
-def _times_hessian(trees, island_rows, pairs, work, x, y_out):
+def _weigh_rows(rows, first, count, nodes, jar, weight, C_out, X_out):
+    """X = D J of springs or C J of a sliding cone, a node in whole packs; False where no row pushes."""
+    pushes = False
+    if weight[first] < 0.0:
+        pushes = True
+        _, N, T = cone_measures(rows, first, jar)
+        sliding_hessian(rows, first, jar, N, T, C_out)
+        for r in range(count):
+            for i in range(nodes):
+                for j in range(SIDE):
+                    total = 0.0
+                    for k in range(count):
+                        total += C_out[r, k] * rows.J[first + k, SIDE * i + j]
+                    X_out[r, STRIDE * i + j] = total
+    else:
+        for r in range(count):
+            scale = weight[first + r]
+            pushes = pushes or scale > 0.0
+            for i in range(nodes):
+                for j in range(SIDE):
+                    X_out[r, STRIDE * i + j] = scale * rows.J[first + r, SIDE * i + j]
+    return pushes
+
+
+@inline
+def _add_side(trees, rows, first, count, t, from_node, X, between_io):
+    """Blocks of the nodes of tree `t` grow by J^T X; from_node: its first node among those of the group."""
+    nodes = node_count(trees, t)
+    for i in range(nodes):
+        side = SIDE * (from_node + i)
+        at = STRIDE * (from_node + i)
+        _add_products(rows.J, first, count, side, X, at, trees.block, trees.tree_node[t] + i, HESSIAN)
+        for j in range(i + 1, nodes):
+            at = STRIDE * (from_node + j)
+            _add_products(rows.J, first, count, side, X, at, between_io, _pair_within(trees, t, i, j), 0)
+
+
+@kernel
+def _assemble(trees, island_rows, pairs, jar, weight, work_out):
+    """Blocks of M + J^T D J for the present weights of springs and sliding cones."""
+    rows, group, between, X = island_rows.rows, trees.group, work_out.between, work_out.row_block
+    _begin_hessian(trees, island_rows.members, pairs, between)
+    for r in range(MOST_ROWS):
+        for at in range(0, X.shape[1], STRIDE):
+            for j in range(SIDE, STRIDE):
+                X[r, at + j] = 0.0
+    for g in range(trees.groups):
+        first, count = group[g, FIRST_ROW], group[g, END_ROW] - group[g, FIRST_ROW]
+        a, b = group[g, SIZE] // SIDE, group[g, SECOND_SIZE] // SIDE
+        if not _weigh_rows(rows, first, count, a + b, jar, weight, work_out.C, X):
+            continue
+        if group[g, COLUMN] >= 0:
+            _add_side(trees, rows, first, count, group[g, TREE], 0, X, between)
+        if group[g, SECOND_COLUMN] >= 0:
+            _add_side(trees, rows, first, count, group[g, SECOND_TREE], a, X, between)
+        p = group[g, PAIR]
+        if p >= 0:
+            # rows of the tree with the lower columns
+            if group[g, COLUMN] < group[g, SECOND_COLUMN]:
+                for i in range(a):
+                    for j in range(b):
+                        at = STRIDE * (a + j)
+                        _add_products(rows.J, first, count, SIDE * i, X, at, between, p + i * b + j, 0)
+            else:
+                for i in range(b):
+                    for j in range(a):
+                        side = SIDE * (a + i)
+                        _add_products(rows.J, first, count, side, X, STRIDE * j, between, p + i * a + j, 0)
+
+
+@inline
+def _times_hessian(trees, pairs, work, x, y_out):
     """y = H x; y has two finite numbers behind its last."""
     between, body = work.between, work.pair_body
-    _times_blocks(trees, island_rows.members, HESSIAN, x, y_out)
-    for p in range(pairs):
+    for i in range(pairs.nodes):
+        times_block(trees.block, trees.node[i], HESSIAN, x, SIDE * i, y_out, SIDE * i)
+    for p in range(pairs.count):
         a, b = SIDE * body[p, 0], SIDE * body[p, 1]
         x_low, x_high = load_pack(x, b), load_pack(x, b + PACK)
         low, high = load_pack(y_out, b), load_pack(y_out, b + PACK)
@@ -270,17 +323,16 @@ def _dot(x, y, n):
 
 
 @kernel
-def _conjugate_gradients(trees, island_rows, pairs, work_out, p_io):
+def _conjugate_gradients(trees, pairs, work_out, p_io):
     """p of H p = r, with r in p_io, by preconditioned conjugate gradients [Hestenes, Stiefel 1952]."""
-    island, n = island_rows.members, p_io.shape[0] - 2
+    n, nodes = p_io.shape[0] - 2, pairs.nodes
     r, z, s, Hs = work_out.vectors[4], work_out.vectors[5], work_out.vectors[6], work_out.vectors[7]
-    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
-        invert_padded(island.island_tree[i], trees.block)
+    factor_bodies(nodes, trees, work_out.pair_body, pairs.inner, work_out.between, work_out.factor)
     for i in range(n):
-        r[i], p_io[i] = p_io[i], 0.0
+        r[i], z[i], p_io[i] = p_io[i], p_io[i], 0.0
     for i in range(n, n + 2):
-        r[i], s[i], Hs[i] = 0.0, 0.0, 0.0
-    _times_blocks(trees, island, INVERSE_HESSIAN, r, z)
+        r[i], z[i], s[i], Hs[i] = 0.0, 0.0, 0.0, 0.0
+    solve_bodies(nodes, trees, work_out.factor, z)
     for i in range(n):
         s[i] = z[i]
     now = _dot(r, z, n)
@@ -288,30 +340,30 @@ def _conjugate_gradients(trees, island_rows, pairs, work_out, p_io):
     for _ in range(MOST_DIRECTIONS):
         if now <= enough:
             break
-        _times_hessian(trees, island_rows, pairs, work_out, s, Hs)
+        _times_hessian(trees, pairs, work_out, s, Hs)
         step = now / _dot(s, Hs, n)
         for i in range(n):
             p_io[i] += step * s[i]
             r[i] -= step * Hs[i]
-        _times_blocks(trees, island, INVERSE_HESSIAN, r, z)
+            z[i] = r[i]
+        solve_bodies(nodes, trees, work_out.factor, z)
         before, now = now, _dot(r, z, n)
         for i in range(n):
             s[i] = z[i] + now / before * s[i]
 
 
 @inline
-def _direction(trees, island_rows, pairs, is_ordered, gradient, work_out, p_out):
+def _direction(trees, pairs, is_ordered, gradient, work_out, p_out):
     """p of H p = -gradient; p has two more numbers than the gradient."""
-    island, n = island_rows.members, gradient.shape[0]
-    bodies = island.counter[TREE_END] - island.counter[TREE_FIRST]
+    n = gradient.shape[0]
     for i in range(n):
         p_out[i] = -gradient[i]
     p_out[n], p_out[n + 1] = 0.0, 0.0
     if is_ordered:
-        factor_bodies(bodies, trees, island, work_out.pair_body, pairs, work_out.between, work_out.factor)
-        solve_bodies(bodies, trees, island, work_out.factor, p_out)
+        factor_bodies(pairs.nodes, trees, work_out.pair_body, pairs.count, work_out.between, work_out.factor)
+        solve_bodies(pairs.nodes, trees, work_out.factor, p_out)
     else:
-        _conjugate_gradients(trees, island_rows, pairs, work_out, p_out)
+        _conjugate_gradients(trees, pairs, work_out, p_out)
 
 
 @inline
@@ -320,9 +372,9 @@ def _worst(trees, island, gradient):
     worst, total = 0.0, 0.0
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
-        first = trees.column[trees.tree_dof[t]]
-        for j in range(SIDE):
-            mass = trees.block[t, MASS + (SIDE + 1) * j]
+        first, n = trees.column[trees.tree_dof[t]], SIDE * node_count(trees, t)
+        for j in range(n):
+            mass = trees.matrix[trees.matrix_at[t] + (n + 1) * j]
             worst = max(worst, abs(gradient[first + j]) / mass)
             total += gradient[first + j] * gradient[first + j] / mass
     return worst, total
@@ -330,7 +382,7 @@ def _worst(trees, island, gradient):
 
 @kernel
 def body_newton(trees, island_rows, a_smooth, options, work_out, force_out, a_io):
-    """Solve the rows of an island of free bodies from the guess in a_io; see `newton.py`.
+    """Solve the rows of an island from the guess in a_io; see `newton.py`.
 
     a_smooth, a_io: (columns,). A Newton step takes O(contacts) and as many products of blocks as its factors
     need, in heaps a few for each pair of bodies.
@@ -340,18 +392,20 @@ def body_newton(trees, island_rows, a_smooth, options, work_out, force_out, a_io
     delta, Ma, gradient, p, Mp = vectors[0], vectors[1], vectors[2][:nv], vectors[3][: nv + 2], vectors[4]
     jar, jv, weight, trial = slack[0], slack[1], slack[2], slack[4]
     scale = 1.0 / trees.trace
-    bodies = island.counter[TREE_END] - island.counter[TREE_FIRST]
-    pairs = _number_pairs(trees, island_rows, work_out)
-    is_ordered = order_bodies(bodies, work_out.pair_body, pairs, work_out.factor)
+    pairs = _number_pairs(trees, island, work_out)
+    is_ordered = order_bodies(pairs.nodes, work_out.pair_body, pairs.count, WORTH, work_out.factor)
+    if not is_ordered:
+        # blocks within trees have room: see `Constraints`
+        order_bodies(pairs.nodes, work_out.pair_body, pairs.inner, _NO_BOUND, work_out.factor)
 
     # the guess: slacks, forces, cost
     for i in range(nv):
         delta[i] = a_io[i] - a_smooth[i]
     plain = first_plain(rows, n)
-    _row_motions(trees, island_rows, a_io, work_out.local, jar)
+    row_motions(trees, rows, a_io, work_out.local, jar)
     for k in range(n):
         jar[k] -= rows.aref[k]
-    _times_mass(trees, island, delta, Ma)
+    times_mass(trees, island, delta, Ma)
     cost = row_forces(rows, n, plain, jar, force_out, weight) + 0.5 * _dot(delta, Ma, nv)
 
     converged, iteration, norm, worst, total = False, 0, 0.0, 0.0, 0.0
@@ -359,7 +413,7 @@ def body_newton(trees, island_rows, a_smooth, options, work_out, force_out, a_io
         # gradient, and whether it is small enough
         for i in range(nv):
             gradient[i] = Ma[i]
-        _take_forces(trees, island_rows, force_out, work_out.local, gradient)
+        _take_forces(trees, rows, force_out, work_out.local, gradient)
         norm = scale * sqrt(_dot(gradient, gradient, nv))
         worst, total = _worst(trees, island, gradient)
         if norm < options.tolerance:
@@ -371,9 +425,9 @@ def body_newton(trees, island_rows, a_smooth, options, work_out, force_out, a_io
 
         # direction and exact line search
         _assemble(trees, island_rows, pairs, jar, weight, work_out)
-        _direction(trees, island_rows, pairs, is_ordered, gradient, work_out, p)
-        _times_mass(trees, island, p, Mp)
-        _row_motions(trees, island_rows, p, work_out.local, jv)
+        _direction(trees, pairs, is_ordered, gradient, work_out, p)
+        times_mass(trees, island, p, Mp)
+        row_motions(trees, rows, p, work_out.local, jv)
         slope, bend = _dot(p, Ma, nv), _dot(p, Mp, nv)
         step = line_search(rows, n, plain, jar, jv, slope, bend, options, trial)
         iteration += 1

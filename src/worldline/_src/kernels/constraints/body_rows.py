@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Islands of free bodies by rows of twelve columns each: memory linear in the number of contacts.
+"""Large islands by rows of two trees each: memory linear in the number of contacts.
 
-A large island of free bodies whose contacts have more than sliding friction, parameters of their own or
-sweeps against slip needs rows, and rows over all columns of the island would grow with the square of its
-bodies. A row of a contact touches the six degrees of freedom of each of its two bodies and no others, and the
-mass matrix has a block for every body, so
+Rows over all columns of an island would grow with the square of its bodies. A row touches one tree or two,
+twelve columns where both are free bodies, and the mass matrix has a block for every tree, so
 
     J_k = [J_a  J_b],    K_k = J_k M^-1 = [J_a M_a^-1  J_b M_b^-1]
 
-are all there is. Islands whose contacts are all of the impedance model are solved by Newton's method
-(`body_newton.py`). Hard contacts are too stiff for its conjugate gradients, and all but the impedance model
-obey Coulomb's law: theirs is the method of `row_pgs.py`, projected Gauss-Seidel without the lift of the
-convex cone, with conjugate directions between sweeps as in `body_ncg.py`.
+are all there is (`body_blocks.py`). Islands whose contacts are all of the impedance model are solved by
+Newton's method (`body_newton.py`), and so are those with other trees than free bodies: where contacts are
+hard, by turns with the De Saxce correction of Coulomb's law, as in `solve.py`. Islands of free bodies with
+hard contacts, all islands where sequential impulses are asked for, and those on which Newton's method does
+not converge have the method of `row_pgs.py`: projected Gauss-Seidel without the dilation of the convex cone,
+with conjugate directions between sweeps as in `body_ncg.py`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,25 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_blocks import (
-    BODY_COLUMNS,
-    INVERSE_MASS,
-    SIDE,
-    load_side,
+    COLUMN,
+    CONTACT,
+    END_ROW,
+    FIRST_ROW,
+    SECOND_SIZE,
+    SIZE,
+    TREE,
+    group_width,
+    load_sides,
     record_body_rows,
-    row_count,
-    side_column,
-    side_tree,
-    store_side,
+    store_sides,
 )
-from worldline._src.kernels.constraints.body_newton import BodyNewtonWork, body_newton
+from worldline._src.kernels.constraints.body_newton import (
+    BodyNewtonWork,
+    body_newton,
+    row_motions,
+    times_mass,
+)
+from worldline._src.kernels.constraints.contact.coulomb import TURNS, slip_norm, update_de_saxce
 from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
@@ -42,7 +50,7 @@ from worldline._src.kernels.constraints.dual_pgs import (
 )
 from worldline._src.kernels.constraints.jacobians import part_velocity
 from worldline._src.kernels.constraints.newton import NewtonOptions
-from worldline._src.kernels.constraints.no_slip import stop_cone, stop_edges
+from worldline._src.kernels.constraints.no_slip import stop_cone, stop_dry, stop_edges
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
 from worldline._src.kernels.constraints.row_pgs import (
     DIAGONAL,
@@ -53,11 +61,12 @@ from worldline._src.kernels.constraints.row_pgs import (
     R,
     guess_forces,
 )
-from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.rows import CONE, FRICTION
 from worldline._src.kernels.constraints.solve import record_contacts, record_residual
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
+    BUDGET,
     BY_NEWTON,
     BY_SWEEPS,
     COLD,
@@ -77,7 +86,10 @@ from worldline._src.kernels.constraints.tables import (
     SPEED_TOLERANCE,
     SPLIT,
     STEP,
+    SUBSTITUTED,
     SWEEPS,
+    SWEEPS_STAND_IN,
+    SWEPT,
     TOLERANCE,
     TREE_END,
     TREE_FIRST,
@@ -104,7 +116,7 @@ class BodyRowWork(NamedTuple):
 
 
 class Solve(NamedTuple):
-    """A problem as its sweeps see it: who is in it, rows in dual form, their scratch, (12,) of a contact."""
+    """A problem as its sweeps see it: who is in it, rows in dual form, their scratch, (width,) of a group."""
 
     trees: Any
     island_rows: Any
@@ -114,88 +126,76 @@ class Solve(NamedTuple):
 
 
 @inline
-def _responses(trees, island_rows, sweep_out):
-    """K = J M^-1 row by row, the regularizers, and the columns of a row: all twelve."""
-    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first < 0:
-            continue
-        for k in range(first, first + row_count(rows, first, frames.contact_row[c, 1])):
+def _responses(trees, rows, sweep_out):
+    """K = J M^-1 row by row, the regularizers, and the columns of a row: all of its group."""
+    for g in range(trees.groups):
+        columns = trees.group[g, SIZE] + trees.group[g, SECOND_SIZE]
+        for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+            at = 0
             for side in range(2):
-                at, t = SIDE * side, side_tree(trees, c, side)
-                for j in range(SIDE):
+                first, n = trees.group[g, COLUMN + 2 * side], trees.group[g, SIZE + 2 * side]
+                inverse = 0
+                if first >= 0:
+                    inverse = trees.matrix_at[trees.group[g, TREE + side]] + n * n
+                for j in range(n):
                     total = 0.0
-                    if t >= 0:
-                        for d in range(SIDE):
-                            total += trees.block[t, INVERSE_MASS + SIDE * j + d] * rows.J[k, at + d]
+                    if first >= 0:
+                        for d in range(n):
+                            total += trees.matrix[inverse + n * j + d] * rows.J[k, at + d]
                     sweep_out.sweep_K[k, at + j] = total
+                at += n
+            for j in range(columns, group_width(trees, g)):
+                sweep_out.sweep_K[k, j] = 0.0
             sweep_out.sweep_dual[R, k] = 1.0 / rows.D[k]
-            sweep_out.sweep_row[FIRST, k], sweep_out.sweep_row[END, k] = 0, BODY_COLUMNS
+            sweep_out.sweep_row[FIRST, k], sweep_out.sweep_row[END, k] = 0, columns
             sweep_out.sweep_row[LIFTED, k] = 0
 
 
 @kernel
 def _apply_change(solve, scale, change, force_io, a_io):
     """Forces grow by scale times `change`, and accelerations follow."""
-    island, frames = solve.island_rows.members, solve.island_rows.frames
-    rows, local = solve.island_rows.rows, solve.local
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0:
-            a, b = side_column(solve.trees, c, 0), side_column(solve.trees, c, 1)
-            load_side(a_io, a, 0, local)
-            load_side(a_io, b, SIDE, local)
-            for k in range(first, first + row_count(rows, first, frames.contact_row[c, 1])):
-                force_io[k] += scale * change[k]
-                add_row_force(solve.dual, k, scale * change[k], local)
-            store_side(local, a, 0, a_io)
-            store_side(local, b, SIDE, a_io)
+    trees, local = solve.trees, solve.local
+    for g in range(trees.groups):
+        load_sides(trees, g, a_io, local)
+        for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+            force_io[k] += scale * change[k]
+            add_row_force(solve.dual, k, scale * change[k], local)
+        store_sides(trees, g, local, a_io)
 
 
 @kernel
 def _sweep(solve, force_io, a_io):
-    """Visit all contacts once; returns how much slacks moved [m/s^2]."""
-    island, frames, moved = solve.island_rows.members, solve.island_rows.frames, 0.0
-    rows, local = solve.island_rows.rows, solve.local
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0:
-            a, b = side_column(solve.trees, c, 0), side_column(solve.trees, c, 1)
-            load_side(a_io, a, 0, local)
-            load_side(a_io, b, SIDE, local)
-            end = first + row_count(rows, first, frames.contact_row[c, 1])
-            moved = max(moved, visit_rows(solve.dual, first, end, 0.0, solve.work, force_io, local))
-            store_side(local, a, 0, a_io)
-            store_side(local, b, SIDE, a_io)
+    """Visit all groups once; returns how much slacks moved [m/s^2]."""
+    trees, local, moved = solve.trees, solve.local, 0.0
+    for g in range(trees.groups):
+        load_sides(trees, g, a_io, local)
+        first, end = trees.group[g, FIRST_ROW], trees.group[g, END_ROW]
+        moved = max(moved, visit_rows(solve.dual, first, end, 0.0, solve.work, force_io, local))
+        store_sides(trees, g, local, a_io)
     return moved
 
 
 @kernel
 def _stop_slip(solve, option, slip_work, force_io, a_io):
     """Sweeps over friction without regularizers, normal forces as they are; see `no_slip.py`."""
-    island, frames = solve.island_rows.members, solve.island_rows.frames
+    trees, frames = solve.trees, solve.island_rows.frames
     rows, local, K = solve.island_rows.rows, solve.local, solve.dual.K
     for _ in range(int(option[SLIP_SWEEPS])):
         gain = 0.0
-        for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-            c = island.contact_order[i]
-            first, condim = frames.contact_row[c, 0], frames.contact_row[c, 1]
-            if first >= 0 and condim > 1:
-                a, b = side_column(solve.trees, c, 0), side_column(solve.trees, c, 1)
-                load_side(a_io, a, 0, local)
-                load_side(a_io, b, SIDE, local)
-                if rows.kind[first] == CONE:
-                    gain += stop_cone(rows, first, BODY_COLUMNS, K, slip_work, force_io, local)
-                else:
-                    for j in range(condim - 1):
-                        gain += stop_edges(rows, first + 2 * j, BODY_COLUMNS, K, force_io, local)
-                store_side(local, a, 0, a_io)
-                store_side(local, b, SIDE, a_io)
-        if gain < option[SLIP_TOLERANCE] * solve.trees.trace:
+        for g in range(trees.groups):
+            first, c, width = trees.group[g, FIRST_ROW], trees.group[g, CONTACT], group_width(trees, g)
+            load_sides(trees, g, a_io, local)
+            if c < 0:
+                for k in range(first, trees.group[g, END_ROW]):
+                    if rows.kind[k] == FRICTION:
+                        gain += stop_dry(rows, k, width, K, force_io, local)
+            elif rows.kind[first] == CONE:
+                gain += stop_cone(rows, first, width, K, slip_work, force_io, local)
+            else:
+                for j in range(frames.contact_row[c, 1] - 1):
+                    gain += stop_edges(rows, first + 2 * j, width, K, force_io, local)
+            store_sides(trees, g, local, a_io)
+        if gain < option[SLIP_TOLERANCE] * trees.trace:
             break
 
 
@@ -238,27 +238,133 @@ def _settle(solve, option, scratch, force_io, a_io):
 @inline
 def _impact_speeds(solve, h, a, speed_out):
     """Speeds of the rows of hard contacts before and after the impact, added."""
-    island, frames = solve.island_rows.members, solve.island_rows.frames
+    trees, frames = solve.trees, solve.island_rows.frames
     rows, notes, local = solve.island_rows.rows, solve.island_rows.notes, solve.local
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0 and frames.bounce[c] >= 0.0:
-            load_side(a, side_column(solve.trees, c, 0), 0, local)
-            load_side(a, side_column(solve.trees, c, 1), SIDE, local)
-            for k in range(first, first + frames.contact_row[c, 1]):
-                along = part_velocity(rows.J, k, local, 0, BODY_COLUMNS)
+    for g in range(trees.groups):
+        c = trees.group[g, CONTACT]
+        if c >= 0 and frames.bounce[c] >= 0.0:
+            load_sides(trees, g, a, local)
+            columns = trees.group[g, SIZE] + trees.group[g, SECOND_SIZE]
+            for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+                along = part_velocity(rows.J, k, local, 0, columns)
                 speed_out[k] = h * (along - rows.aref[k]) + notes.row_impact[k]
 
 
+@inline
+def _is_soft(island_rows):
+    """Whether all contacts are of the impedance model: none is hard, and none has a De Saxce correction."""
+    frames, island, soft = island_rows.frames, island_rows.members, True
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        c = island.contact_order[i]
+        if frames.contact_row[c, 0] >= 0 and (frames.de_saxce[c] >= 0.0 or frames.bounce[c] >= 0.0):
+            soft = False
+    return soft
+
+
+@inline
+def _options(option):
+    """When Newton's method stops."""
+    return NewtonOptions(
+        option[TOLERANCE],
+        int(option[NEWTON_STEPS]),
+        option[LINE_TOLERANCE],
+        int(option[LINE_STEPS]),
+        0,
+        option[GRAVITY],
+    )
+
+
 @kernel
-def _limit_restitution(solve, option, scratch, work_out, force_io, a_io):
+def _by_newton(solve, newton_work, solution_out):
+    """Newton's method from the accelerations of the last step; returns the residual [m/s^2]."""
+    force, a = solution_out.row_force, solution_out.island_a
+    options = _options(solution_out.option)
+    stats = body_newton(
+        solve.trees, solve.island_rows, solution_out.island_smooth, options, newton_work, force, a
+    )
+    counter = solution_out.counter
+    counter[ITERATIONS] = max(counter[ITERATIONS], stats.iterations)
+    return stats.unbalanced
+
+
+@inline
+def _lower_targets(solve, a, slack_out):
+    """Lower the targets of Coulomb's contacts by the slip that a guess leads to; see `coulomb.py`."""
+    island, frames, rows = solve.island_rows.members, solve.island_rows.frames, solve.island_rows.rows
+    row_motions(solve.trees, rows, a, solve.local, slack_out)
+    for k in range(island.counter[ROWS]):
+        slack_out[k] -= rows.aref[k]
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        c = island.contact_order[i]
+        first = frames.contact_row[c, 0]
+        if first >= 0 and frames.de_saxce[c] >= 0.0:
+            frames.de_saxce[c] = slip_norm(rows, first, frames.contact_row[c, 1], slack_out)
+            rows.aref[first] -= frames.de_saxce[c]
+
+
+@inline
+def _raise_targets(solve):
+    """Targets as they were made."""
+    island, frames = solve.island_rows.members, solve.island_rows.frames
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        c = island.contact_order[i]
+        first = frames.contact_row[c, 0]
+        if first >= 0 and frames.de_saxce[c] >= 0.0:
+            solve.island_rows.rows.aref[first] += frames.de_saxce[c]
+            frames.de_saxce[c] = 0.0
+
+
+@kernel
+def _by_turns(solve, newton_work, solution_out):
+    """Newton's method and the De Saxce correction by turns; returns the residual [m/s^2]."""
+    counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
+    force, a, slack = solution_out.row_force, solution_out.island_a, newton_work.slack[0]
+    options, iterations, share, residual = _options(option), 0, 0.0, 0.0
+    _lower_targets(solve, a, slack)
+    for _ in range(TURNS):
+        stats = body_newton(
+            solve.trees, island_rows, solution_out.island_smooth, options, newton_work, force, a
+        )
+        iterations += stats.iterations
+        share, left = update_de_saxce(
+            island_rows.frames, island_rows.members, option[GRAVITY], share, slack, island_rows.rows
+        )
+        residual = max(stats.unbalanced, left)
+        if share == 0.0 or iterations >= option[BUDGET]:
+            break
+    _raise_targets(solve)
+    counter[ITERATIONS] = max(counter[ITERATIONS], iterations)
+    return residual
+
+
+@kernel
+def _by_sweeps(solve, memory, slack, work_out, solution_out):
+    """Sweeps from the forces of the last step; returns how much slacks moved in the last [m/s^2]."""
+    counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
+    force, a = solution_out.row_force, solution_out.island_a
+    guess_forces(island_rows.rows, island_rows, memory, option[COLD] != 0.0, work_out.sweep, force)
+    prepare_rows(solve.dual, counter[ROWS], solve.work)
+
+    # a = a_smooth + K^T f, then sweeps
+    for i in range(a.shape[0]):
+        a[i] = solution_out.island_smooth[i]
+    for k in range(counter[ROWS]):
+        slack[0, k], force[k] = force[k], 0.0
+    _apply_change(solve, 1.0, slack[0], force, a)
+    moved, taken = _settle(solve, option, slack, force, a)
+    counter[ITERATIONS] = max(counter[ITERATIONS], taken)
+    return moved
+
+
+@kernel
+def _limit_restitution(solve, method, newton_work, work_out, solution_io):
     """Cut restitution down where contacts gain energy by it; see `restitution.py`.
 
-    Returns the share that is left, and how much slacks moved in the last sweep, 0 when there was none.
+    Returns the share that is left, and the residual of a second solve [m/s^2], 0 when there was none.
     """
-    island, frames = solve.island_rows.members, solve.island_rows.frames
-    rows, h = solve.island_rows.rows, option[STEP]
+    island, frames, option = solve.island_rows.members, solve.island_rows.frames, solution_io.option
+    rows, h, scratch = solve.island_rows.rows, option[STEP], newton_work.slack
+    force_io, a_io = solution_io.row_force, solution_io.island_a
     first_force, first_speed = work_out.bounce.bounce_force, work_out.bounce.bounce_speed
     begin, end = island.counter[CONTACT_FIRST], island.counter[CONTACT_END]
     work, given = 0.0, 0.0
@@ -282,7 +388,11 @@ def _limit_restitution(solve, option, scratch, work_out, force_io, a_io):
         first = frames.contact_row[c, 0]
         if first >= 0:
             rows.aref[first] -= max(frames.bounce[c], 0.0) / h
-    moved, _ = _settle(solve, option, scratch, force_io, a_io)
+    moved = 0.0
+    if method == BY_NEWTON:
+        moved = _by_turns(solve, newton_work, solution_io)
+    else:
+        moved, _ = _settle(solve, option, scratch, force_io, a_io)
     if option[SLIP_SWEEPS] > 0.0:
         _stop_slip(solve, option, work_out.slip, force_io, a_io)
     for i in range(begin, end):
@@ -311,80 +421,76 @@ def _limit_restitution(solve, option, scratch, work_out, force_io, a_io):
     return share, moved
 
 
-@inline
-def _is_soft(island_rows):
-    """Whether all contacts are of the impedance model: none is hard, and none has a De Saxce correction."""
-    frames, island, soft = island_rows.frames, island_rows.members, True
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-        c = island.contact_order[i]
-        if frames.contact_row[c, 0] >= 0 and (frames.de_saxce[c] >= 0.0 or frames.bounce[c] >= 0.0):
-            soft = False
-    return soft
-
-
 @kernel
-def _solve_hard(solve, memory, slack, work_out, solution_out):
-    """Sweeps from the forces of the last step, then the bound of restitution; records the residual."""
+def _bound_restitution(solve, residual, method, newton_work, work_out, solution_out):
+    """Restitution within what energy allows; returns the residual with that of a second solve."""
     counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
-    force, a = solution_out.row_force, solution_out.island_a
-    guess_forces(island_rows.rows, island_rows, memory, option[COLD] != 0.0, work_out.sweep, force)
-    prepare_rows(solve.dual, counter[ROWS], solve.work)
-
-    # a = a_smooth + K^T f, then sweeps
-    for i in range(a.shape[0]):
-        a[i] = solution_out.island_smooth[i]
-    for k in range(counter[ROWS]):
-        slack[0, k], force[k] = force[k], 0.0
-    _apply_change(solve, 1.0, slack[0], force, a)
-    moved, taken = _settle(solve, option, slack, force, a)
-    if option[SLIP_SWEEPS] > 0.0:
-        _stop_slip(solve, option, work_out.slip, force, a)
     if counter[BOUNCED] == BOUNCES or (
         counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS
     ):
-        share, again = _limit_restitution(solve, option, slack, work_out, force, a)
-        moved = max(moved, again)
+        share, again = _limit_restitution(solve, method, newton_work, work_out, solution_out)
+        residual = max(residual, again)
         if share < 1.0 and counter[BOUNCED] != BOUNCES:
             counter[RESTITUTION_LIMITED] = 1
             for i in range(counter[TREE_FIRST], counter[TREE_END]):
                 work_out.bounce.tree_share[island_rows.members.island_tree[i]] = share
-    counter[ITERATIONS] = max(counter[ITERATIONS], taken)
-    record_residual(moved / option[GRAVITY], solution_out)
+    return residual
 
 
 @kernel
-def _solve_soft(solve, newton_work, work_out, solution_out):
-    """Newton's method from the accelerations of the last step; records the residual."""
-    counter, option = solution_out.counter, solution_out.option
-    options = NewtonOptions(
-        option[TOLERANCE],
-        int(option[NEWTON_STEPS]),
-        option[LINE_TOLERANCE],
-        int(option[LINE_STEPS]),
-        0,
-        option[GRAVITY],
-    )
-    force, a = solution_out.row_force, solution_out.island_a
-    stats = body_newton(
-        solve.trees, solve.island_rows, solution_out.island_smooth, options, newton_work, force, a
-    )
-    if option[SLIP_SWEEPS] > 0.0:
-        _stop_slip(solve, option, work_out.slip, force, a)
-    counter[ITERATIONS] = max(counter[ITERATIONS], stats.iterations)
-    record_residual(stats.unbalanced / option[GRAVITY], solution_out)
+def _sweep_instead(solve, residual, memory, slack, work_out, solution_out):
+    """Solve an island on which Newton's method did not converge by sweeps; the better solution stays.
 
-
-@kernel
-def solve_body_rows(trees, memory, scratch, island_io, work_out, solution_out, records_out):
-    """Contacts of an island of free bodies: forces, and accelerations from the smooth ones, by columns.
-
-    `island_io` has rows of twelve columns. scratch: `WorkView` of the same width. Contacts of the impedance
-    model alone are solved by Newton's method, all others by sweeps. O(contacts + bodies) memory.
+    Returns its residual [m/s^2] and the counter of its method.
     """
-    counter, rows, sweep = solution_out.counter, island_io.rows, work_out.sweep
-    force, soft = solution_out.row_force, _is_soft(island_io)
-    if not soft or solution_out.option[SLIP_SWEEPS] > 0.0:
-        _responses(trees, island_io, sweep)
+    counter, force, a = solution_out.counter, solution_out.row_force, solution_out.island_a
+    # what sweeps do not use
+    kept_force, kept_a = slack[2], work_out.vectors[6]
+    for k in range(counter[ROWS]):
+        kept_force[k] = force[k]
+    for j in range(a.shape[0]):
+        kept_a[j] = a[j]
+    moved, method = _by_sweeps(solve, memory, slack, work_out, solution_out), BY_SWEEPS
+    if moved <= residual:
+        counter[SUBSTITUTED] += 1
+        residual = moved
+    else:
+        for k in range(counter[ROWS]):
+            force[k] = kept_force[k]
+        for j in range(a.shape[0]):
+            a[j] = kept_a[j]
+        method = BY_NEWTON
+    return residual, method
+
+
+@kernel
+def body_work(trees, island, h, v, vectors, solution):
+    """Work of all rows when their forces are scaled by s, as slope s + bend s^2; see `recovery_energy.py`.
+
+    v: velocities by columns.
+    """
+    smooth, a, moved, impulse = solution.island_smooth, solution.island_a, vectors[0], vectors[1]
+    for i in range(a.shape[0]):
+        moved[i] = h * (a[i] - smooth[i])
+    times_mass(trees, island, moved, impulse)
+    slope, bend = 0.0, 0.0
+    for i in range(a.shape[0]):
+        slope += impulse[i] * (v[i] + 0.5 * h * smooth[i])
+        bend += 0.5 * impulse[i] * moved[i]
+    return slope, bend
+
+
+@kernel
+def solve_body_rows(trees, free, memory, scratch, island_io, work_out, solution_out):
+    """Rows of a large island: forces, and accelerations from the smooth ones, by columns.
+
+    `island_io` has rows of the columns of their groups. free: 1 where all trees are free bodies. scratch:
+    `WorkView` of the same width. O(contacts + bodies) memory.
+    """
+    counter, option, rows = solution_out.counter, solution_out.option, island_io.rows
+    sweep, soft = work_out.sweep, _is_soft(island_io)
+    if not soft or option[SLIP_SWEEPS] > 0.0 or (option[SWEPT] != 0.0 and free == 0):
+        _responses(trees, rows, sweep)
     dual = DualRows(
         rows.J,
         sweep.sweep_K,
@@ -403,23 +509,45 @@ def solve_body_rows(trees, memory, scratch, island_io, work_out, solution_out, r
     )
     local = island_io.frames.base[0]
     solve = Solve(trees, island_io, dual, work, local)
-    if soft:
-        blocks = work_out.blocks
-        newton_work = BodyNewtonWork(
-            work_out.vectors,
-            scratch.slack,
-            blocks.contact_block,
-            scratch.cone_C,
-            local,
-            blocks.contact_pair,
-            blocks.pair_body,
-            work_out.factor,
-            blocks.row_block,
-        )
-        _solve_soft(solve, newton_work, work_out, solution_out)
-        counter[BY_NEWTON] += 1
+    blocks = work_out.blocks
+    newton_work = BodyNewtonWork(
+        work_out.vectors,
+        scratch.slack,
+        blocks.pair_block,
+        scratch.cone_C,
+        local,
+        blocks.pair_body,
+        work_out.factor,
+        blocks.row_block,
+    )
+    swept = (option[SWEPT] != 0.0 and free == 0) or (free != 0 and not soft)
+    method = BY_SWEEPS if swept else BY_NEWTON
+    if swept:
+        residual = _by_sweeps(solve, memory, scratch.slack, work_out, solution_out)
+    elif soft:
+        residual = _by_newton(solve, newton_work, solution_out)
     else:
-        _solve_hard(solve, memory, scratch.slack, work_out, solution_out)
-        counter[BY_SWEEPS] += 1
-    record_body_rows(trees, island_io, force, solution_out.column_dof, counter, records_out)
-    record_contacts(rows, island_io, force, records_out.contact_force)
+        residual = _by_turns(solve, newton_work, solution_out)
+        unsolved = not residual <= option[RESIDUAL_BOUND] * option[GRAVITY]
+        if unsolved and option[SWEEPS_STAND_IN] != 0.0:
+            residual, method = _sweep_instead(solve, residual, memory, scratch.slack, work_out, solution_out)
+    if option[SLIP_SWEEPS] > 0.0:
+        _stop_slip(solve, option, work_out.slip, solution_out.row_force, solution_out.island_a)
+    if not soft:
+        residual = _bound_restitution(solve, residual, method, newton_work, work_out, solution_out)
+    counter[method] += 1
+    record_residual(residual / option[GRAVITY], solution_out)
+
+
+@kernel
+def record_contact_forces(island_rows, solution, records_out):
+    """Forces of contacts in their axes."""
+    record_contacts(island_rows.rows, island_rows, solution.row_force, records_out.contact_force)
+
+
+@kernel
+def record_row_forces(trees, island_rows, solution, records_out):
+    """Forces of rows, and generalized forces."""
+    record_body_rows(
+        trees, island_rows, solution.row_force, solution.column_dof, solution.counter, records_out
+    )

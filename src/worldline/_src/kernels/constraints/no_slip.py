@@ -193,8 +193,8 @@ def _stop_difference(rows, k, n, B, force_io, a_io):
 
 
 @inline
-def _dry(rows, k, n, B, force_io, a_io):
-    """Dry friction of a joint or tendon."""
+def stop_dry(rows, k, n, B, force_io, a_io):
+    """Dry friction of a joint or tendon; returns what it gains."""
     miss, A = _miss(rows, k, a_io, n), _product(rows.J, k, B, k, n)
     step = clamp(force_io[k] - miss / A, -rows.bound[k], rows.bound[k]) - force_io[k] if A > _LEAST else 0.0
     _change(B, k, step, n, force_io, a_io)
@@ -270,7 +270,7 @@ def remove_slip(island_rows, M, sweeps, tolerance, work_out, force_io, a_io):
         gain = 0.0
         for k in range(counter[ROWS]):
             if rows.kind[k] == FRICTION:
-                gain += _dry(rows, k, width, B, force_io, a)
+                gain += stop_dry(rows, k, width, B, force_io, a)
         for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
             c = island.contact_order[i]
             first, condim = frames.contact_row[c, 0], frames.contact_row[c, 1]

@@ -29,7 +29,9 @@ JACOBIAN_NEED, SQUARE_NEED = range(22, 24)
 SUBSTITUTED = 24
 # islands by the method that solved them last: Newton's, impulses of free bodies, sweeps over rows, pivoting
 BY_NEWTON, BY_IMPULSES, BY_SWEEPS, BY_PIVOTING = range(25, 29)
-COUNTERS = 29
+# pairs of nodes of the largest island that is solved by rows of two trees; see body_blocks.py
+BLOCK_NEED = 29
+COUNTERS = 30
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem, by
 # sweeps over rows and by rows of two free bodies, then what makes rows; at the end what makes those of
@@ -62,7 +64,9 @@ WAKE_SCALE = 29
 # 1 where contacts of large islands of free bodies need rows; see body_rows.py
 BODY_ROWS = 30
 SWEEPS_STAND_IN = 31  # 1 where sweeps over rows stand in for Newton's method
-OPTIONS = 32
+# columns from which on an island with other trees than free bodies is solved by rows of two trees
+TREE_COLUMNS = 32
+OPTIONS = 33
 
 # bits of BOUNCED: a contact bounces; position and velocity passes of one differ; restitution is left out
 BOUNCES, SPLIT, TAKEN = 1, 2, 4
@@ -80,4 +84,4 @@ NUMBER, ANGLE, LENGTH = range(3)
 """What a limit bounds: a coordinate, the angle of a rotation, the distance of two anchors."""
 
 NEAREST_BODIES = 64
-"""Neighbours of a body that sparse factors of an island of free bodies have room for."""
+"""Neighbours of a body that sparse factors of a large island have room for."""

@@ -47,7 +47,7 @@ from worldline._src.kernels.constraints.force_element_columns import (
 from worldline._src.kernels.constraints.friction.columns import FrictionColumns, FrictionView
 from worldline._src.kernels.constraints.island_columns import (
     BodyFactorView,
-    FreeTreeView,
+    BodyTreeView,
     IslandColumns,
     IslandView,
     MemberView,
@@ -127,7 +127,7 @@ pgs_body_view = TABLE.cut(PgsBodyView)
 pgs_work_view = TABLE.cut(PgsWorkView)
 pgs_bounce_view = TABLE.cut(PgsBounceView)
 tree_span_view = TABLE.cut(TreeSpanView)
-free_tree_view = TABLE.cut(FreeTreeView)
+body_tree_view = TABLE.cut(BodyTreeView)
 pair_block_view = TABLE.cut(PairBlockView)
 body_factor_view = TABLE.cut(BodyFactorView)
 tree_mass_view = TABLE.cut(TreeMassView)

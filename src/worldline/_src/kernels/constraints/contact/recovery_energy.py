@@ -124,41 +124,70 @@ def _work(solution, v, h):
     return slope, bend
 
 
+class Doubt(NamedTuple):
+    """Whether an island may have gained too much, its mass [kg], and the work of its recovery [J]."""
+
+    is_doubtful: Any
+    mass: Any
+    pushed: Any
+
+
+@inline
+def doubt_energy(island, frames, contact_force, solution, trees):
+    """Whether to look at the work of an island: O(contacts), and nearly all islands pass."""
+    counter = solution.counter
+    solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
+    pushed = _recovery_work(island, frames, contact_force, solution.option[STEP])
+    if solved and pushed <= 0.0:
+        return Doubt(False, 0.0, pushed)
+    mass = _mass(island, trees)
+    return Doubt(not (solved and pushed <= 0.5 * mass * SLOW * SLOW), mass, pushed)
+
+
+@inline
+def allowed_share(island, doubt, slope, bend, solution, trees_out):
+    """Share of all forces that gains no more than it may; marks a jammed island. See `_work`."""
+    counter, option = solution.counter, solution.option
+    solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
+    allowed = 0.5 * doubt.mass * SLOW * SLOW
+    if slope + bend <= allowed:
+        return 1.0
+    if option[SOLVE_PASS] == POSITION_PASS and doubt.pushed > allowed:
+        # the second position pass of a step is marked already
+        if option[RECOVERY_SPEED] > 0.0:
+            _part(island, trees_out)
+        if solved:
+            return 1.0
+        allowed = 0.5 * doubt.mass * FASTEST * FASTEST
+    return most_restitution(0.0, slope, bend, allowed)
+
+
+@inline
+def scale_forces(scale, solution_io):
+    """Forces of an island times `scale`, and the accelerations that they make."""
+    for k in range(solution_io.counter[ROWS]):
+        solution_io.row_force[k] *= scale
+    for j in range(solution_io.island_a.shape[0]):
+        smooth = solution_io.island_smooth[j]
+        solution_io.island_a[j] = smooth + scale * (solution_io.island_a[j] - smooth)
+
+
 @kernel
 def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records_io, a_io):
     """Mark a jammed island, and scale down what gains too much: see the module.
 
     v: velocities by columns. scratch: (width,). O(contacts) for nearly all islands, then O(columns^2).
     """
-    counter, option = solution_io.counter, solution_io.option
-    frames, island, h, solve_pass = island_rows.frames, island_rows.members, option[STEP], option[SOLVE_PASS]
-    solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
-    pushed = _recovery_work(island, frames, records_io.contact_force, h)
-    if solved and pushed <= 0.0:
+    counter, frames, island = solution_io.counter, island_rows.frames, island_rows.members
+    doubt = doubt_energy(island, frames, records_io.contact_force, solution_io, trees_out)
+    if not doubt.is_doubtful:
         return
-    mass = _mass(island, trees_out)
-    allowed = 0.5 * mass * SLOW * SLOW
-    if solved and pushed <= allowed:
-        return
-    slope, bend = _work(solution_io, v, h)
-    if slope + bend <= allowed:
-        return
-    if solve_pass == POSITION_PASS and pushed > allowed:
-        # the second position pass of a step is marked already
-        if option[RECOVERY_SPEED] > 0.0:
-            _part(island, trees_out)
-        if solved:
-            return
-        allowed = 0.5 * mass * FASTEST * FASTEST
-    scale = most_restitution(0.0, slope, bend, allowed)
+    slope, bend = _work(solution_io, v, solution_io.option[STEP])
+    scale = allowed_share(island, doubt, slope, bend, solution_io, trees_out)
     if scale < 1.0:
         dropped = counter[DROPPED]
         forget_rows(island_rows.rows, solution_io, records_io)
-        for k in range(counter[ROWS]):
-            solution_io.row_force[k] *= scale
-        for j in range(solution_io.island_a.shape[0]):
-            smooth = solution_io.island_smooth[j]
-            solution_io.island_a[j] = smooth + scale * (solution_io.island_a[j] - smooth)
+        scale_forces(scale, solution_io)
         record_rows(island_rows.rows, solution_io, island_rows.notes, scratch, records_io)
         record_contacts(island_rows.rows, island_rows, solution_io.row_force, records_io.contact_force)
         give_back(chain, solution_io, a_io)
