@@ -11,11 +11,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
+from tests.step.test_body_rows import dense, hard_world, on_an_arm, shoved
 
-from tests.step.test_body_rows import dense, hard_world, heap, on_an_arm, shoved
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.step import constraints as laid_out
 
 KINDS = ("condim 1", "condim 3", "condim 4", "condim 6", "pairs", "no slip")
 OPTIONS = 'tolerance="1e-12" iterations="200"'
@@ -170,7 +171,8 @@ def test_memory_of_one_island_with_trees_is_linear(name):
         world.step()
         report = world.step_report()
         assert report.converged and report.dropped_contacts == 0
-        assert max(np.diff(world._live().constraints.column.island_trees[: report.islands + 1])) >= count
+        live = world._live().constraints
+        assert live is not None and np.diff(live.column.island_trees[: report.islands + 1]).max() >= count
         used.append(sum(value for value in world.memory_diagnostics if isinstance(value, int)))
     # what another body takes; arrays that are too small double
     assert used[2] - used[1] < 3.0 * max(used[1] - used[0], 1e6)
@@ -180,6 +182,7 @@ def test_memory_of_one_island_with_trees_is_linear(name):
 @pytest.mark.parametrize("restitution", [0.0, 0.7])
 def test_hard_contacts_beside_an_arm_are_solved_as_by_dense_rows(method, restitution, monkeypatch):
     text, found = on_a_moving_arm("condim 3", 30, cone="elliptic").replace('"200"', '"3000"'), []
+    monkeypatch.setattr(laid_out, "_HARD_COLUMNS", 132)
     for _ in range(2):
         world = hard_world(text, restitution, sx.ContactSolverMethod[method])
         sim = shoved(world, 5)
@@ -187,6 +190,82 @@ def test_hard_contacts_beside_an_arm_are_solved_as_by_dense_rows(method, restitu
         report = world.step_report()
         assert report.converged and has_tree_rows(world) == (not found)
         found.append((sim.v.copy(), report.rows))
-        dense(monkeypatch)
+        monkeypatch.setattr(laid_out, "_HARD_COLUMNS", np.inf)
     assert found[0][1] == found[1][1] > 30
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=0, atol=1e-5)
+
+
+def test_memory_of_hard_contacts_beside_an_arm_is_linear():
+    used = []
+    for count in (100, 200, 400):
+        world = hard_world(on_a_moving_arm("condim 3", count, layer=10))
+        world.step()
+        assert world.step_report().converged and has_tree_rows(world)
+        used.append(sum(value for value in world.memory_diagnostics if isinstance(value, int)))
+    assert used[2] - used[1] < 3.0 * max(used[1] - used[0], 1e6)
+    assert used[2] < 60_000 * 400
+
+
+def test_conjugate_gradients_beside_an_arm_find_what_factors_find(monkeypatch):
+    """Without room for blocks between trees, directions come from conjugate gradients."""
+    text, ends = on_a_moving_arm("condim 3", 30, cone="elliptic"), []
+    for _ in range(2):
+        world = made(text)
+        sim = shoved(world)
+        world.step(4)
+        assert has_tree_rows(world) and world.step_report().converged
+        ends.append(sim.v.copy())
+        monkeypatch.setattr(laid_out, "_FACTOR_BLOCKS", 0)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
+    assert not np.array_equal(ends[0], ends[1])
+
+
+def is_dense(world):
+    """Whether there is a matrix over all columns of an island of more than 132."""
+    return world._live().constraints.sizes["nsquare"] > 132**2
+
+
+def test_what_keeps_dense_rows():
+    """A tendon over three trees, a tree that is a quarter of its island, pivoting, derivatives."""
+    text = on_a_moving_arm("condim 3", 30)
+    tendon = (
+        '<tendon><fixed limited="true" range="-9 9"><joint joint="j1" coef="1"/><joint joint="h0" coef="1"/>'
+        '<joint joint="h1" coef="1"/></fixed></tendon>'
+    )
+    hung = "".join(
+        f'<body pos="0 {k} 9"><joint name="h{k}" axis="1 0 0"/><geom size=".1"/></body>' for k in range(2)
+    )
+    tied = text.replace("</worldbody>", hung + "</worldbody>").replace("</mujoco>", tendon + "</mujoco>")
+    scene, solver = msd.from_str(text, format="mjcf"), sx.ContactSolverMethod
+    pivoted, differentiable = (
+        made(text),
+        sx.World.from_scene(scene, options=sx.WorldOptions(differentiable=True)),
+    )
+    pivoted.contact_solver_method = solver.BOXED_LCP
+    for world, expected in (
+        (made(text), False),
+        (made(tied), True),
+        (made(on_a_moving_arm("condim 3", 30, dofs=70)), True),
+        (pivoted, True),
+        (differentiable, True),
+    ):
+        world.step()
+        assert is_dense(world) == expected and world.step_report().converged
+
+
+def test_an_arm_with_some_joints_that_are_moved(monkeypatch):
+    """What prescribed joints of a tree do goes to the reference accelerations of its rows."""
+    text, ends = on_a_moving_arm("condim 3", 30), []
+    for _ in range(2):
+        world = made(text)
+        arm = next(multibody for multibody in world.multibodies if len(multibody.joints) > 2)
+        for joint in list(arm.joints)[1:3]:
+            joint.actuator_type = sx.ActuatorType.VELOCITY
+            joint.command_velocity = joint.velocity = [0.05]
+        world.step(4)
+        report = world.step_report()
+        assert report.converged and has_tree_rows(world) == (not ends) and report.rows > 100
+        assert joint.velocity == pytest.approx([0.05], abs=1e-12)
+        ends.append(world._live().sim.v.copy())
+        dense(monkeypatch)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)

@@ -441,7 +441,7 @@ def solve_body_rows(m, c, args, d):
             doubt = doubt_energy(members, rows.frames, records.contact_force, solution, mass_trees)
             if doubt.is_doubtful:
                 h = solution.option[STEP]
-                slope, bend = body_rows.body_work(trees, members, h, island_v, vectors, solution)
+                slope, bend = body_rows.body_work(trees, members, h, island_v, solution, vectors)
                 scale = allowed_share(members, doubt, slope, bend, solution, mass_trees)
                 if scale < 1.0:
                     scale_forces(scale, solution)

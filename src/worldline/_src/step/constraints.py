@@ -73,6 +73,11 @@ _JACOBIAN_ROOM, _SQUARE_ROOM = 1 << 17, 1 << 14
 """Elements of the Jacobian and of a square matrix that a world begins with room for, if it can need them."""
 _FREE_COLUMNS = i.FREE_BODY_COLUMNS
 """Columns of an island from which on sequential impulses solve it, when asked for."""
+_HARD_COLUMNS = 4 * i.FREE_BODY_COLUMNS
+"""Columns from which on islands of hard contacts with other trees than free bodies have rows of two trees.
+
+Dense sweeps over smaller ones regularize jams more, which those over rows of two trees do not.
+"""
 _FACTOR_BLOCKS = 2
 """Blocks of sparse factors for every contact there is room for; heaps have fewer of them than contacts."""
 _SWEEP_SHARE = 0.01
@@ -477,7 +482,9 @@ class Constraints(ConstraintProgram):
         columns, pivots = self._tree_columns, method is SolverMethod.BOXED
         others = len(columns) > np.count_nonzero(self.column.tree_link)
         # pivoting solves islands of few rows; those of so many columns have more
-        least = LARGEST_DENSE if pivots else _FREE_COLUMNS
+        least = _FREE_COLUMNS if self._is_soft else _HARD_COLUMNS
+        if pivots:
+            least = LARGEST_DENSE
         if dense or (strict and pivots) or not others or columns.sum() <= least:
             return np.inf
         return float(least)

@@ -464,12 +464,12 @@ def _sweep_instead(solve, residual, memory, slack, work_out, solution_out):
 
 
 @kernel
-def body_work(trees, island, h, v, vectors, solution):
+def body_work(trees, island, h, v, solution, vectors_out):
     """Work of all rows when their forces are scaled by s, as slope s + bend s^2; see `recovery_energy.py`.
 
-    v: velocities by columns.
+    v: velocities by columns. vectors_out: scratch.
     """
-    smooth, a, moved, impulse = solution.island_smooth, solution.island_a, vectors[0], vectors[1]
+    smooth, a, moved, impulse = solution.island_smooth, solution.island_a, vectors_out[0], vectors_out[1]
     for i in range(a.shape[0]):
         moved[i] = h * (a[i] - smooth[i])
     times_mass(trees, island, moved, impulse)
