@@ -66,6 +66,35 @@ def test_frozen_worlds_are_frozen_after_loading(tmp_path):
         assert np.array_equal(batches[0].joint_positions, batches[1].joint_positions)
 
 
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_a_frozen_world_that_is_written_after_loading_goes_on(layout, tmp_path):
+    batches = [sx.WorldBatch(robot("", ""), 3, layout=layout, divergence_policy="freeze") for _ in range(2)]
+    batches[0].joint_velocities[1, 6] = 1e12
+    batches[0].step(5)
+    batches[0].save(tmp_path / "a")
+    for batch in batches:
+        batch.load(tmp_path / "a")
+        assert batch.frozen.tolist() == [False, True, False]
+        batch.joint_velocities[1] = 0.0
+        assert not batch.frozen.any()
+        at = batch.frame[1]
+        batch.step(5)
+        assert batch.frame[1] == at + 5
+    assert np.array_equal(batches[0].joint_positions, batches[1].joint_positions)
+
+
+def test_contacts_of_before_are_forgotten_where_a_checkpoint_has_none(tmp_path):
+    batch, fresh = sx.WorldBatch(blocks(), 2), sx.WorldBatch(blocks(), 2)
+    batch.save(tmp_path / "start")
+    batch.joint_velocities[:, 0] = 1.0
+    batch.step(40)
+    batch.load(tmp_path / "start")
+    batch.step(3)
+    fresh.step(3)
+    assert np.array_equal(batch.joint_positions, fresh.joint_positions)
+    assert np.array_equal(batch.joint_velocities, fresh.joint_velocities)
+
+
 def test_files_that_do_not_fit_are_refused_and_change_nothing(tmp_path):
     batch = lane_batch(3)
     batch.step(10)

@@ -293,3 +293,13 @@ def test_steps_of_failures_are_counted_in_their_own_world(layout):
     batch.step(3)
     assert [(failure.world, failure.frame) for failure in batch.failures] == [(1, 1)]
     assert batch.frame.tolist() == [7, 3, 7]
+
+
+def test_a_world_on_threads_that_is_reset_has_the_commands_of_the_start():
+    batch = sx.WorldBatch(robot("", ""), 3, layout="threads", divergence_policy="reset")
+    start = batch.controls[1].copy()
+    batch.controls[:] = 0.3
+    batch.joint_velocities[1, 6] = 1e12
+    batch.step(3)
+    assert [failure.world for failure in batch.failures] == [1]
+    assert np.array_equal(batch.controls[1], start) and (batch.controls[[0, 2]] == 0.3).all()

@@ -299,9 +299,11 @@ def test_a_branch_keeps_the_labels_it_shares(scene):
     world.step(n=4)
     world.replay.label("early", 1)
     world.replay.label("late", 4)
+    world.replay.label("here", 2)
     world.restore_replay_frame(2)
     world.step()
-    assert world.replay.labels == {"early": 1}
+    # a branch shares all frames up to the one it begins at
+    assert world.replay.labels == {"early": 1, "here": 2}
 
 
 def test_comparing_frames(scene):

@@ -381,3 +381,27 @@ def test_the_collection_has_the_motors_of_all():
     world.step()
     assert joint.force.tolist() == [2.0] and world.joints.effort.tolist() == [1.5]
     assert world.joints.effort_lower_limits.tolist() == [-1.0]
+
+
+def test_limits_of_a_file_are_read_and_replaced_by_those_that_are_set():
+    world = sx.World(time_step=H, gravity=(0, 0, 0))
+    wheel = world.add_rigid_body("wheel", mass=1.0, inertia=(0.5, 0.5, 0.5))
+    world.add_joint(wheel, SPEC(name="hub", axis=(0, 0, 1), actuator_type=TYPE.SERVO))
+    scene = world.to_scene()
+    # a joint of a file has one number for both directions
+    scene.joints[0].joint.effort_limit, scene.joints[0].joint.velocity_limit = 2.0, 50.0
+    world = sx.World.from_scene(scene)
+    hub = world.joints["hub"]
+    assert hub.effort_upper_limits.tolist() == [2.0] and hub.effort_lower_limits.tolist() == [-2.0]
+    assert hub.velocity_upper_limits.tolist() == [50.0]
+    hub.command_velocity = [1e3]
+    world.step(n=100)
+    # alpha = effort / I
+    assert hub.velocity[0] == pytest.approx(2.0 / 0.5 * 100 * H, rel=1e-6)
+    hub.set_effort_limits(-3.0, 8.0)
+    hub.set_velocity_limits(-60.0, 70.0)
+    assert hub.effort_upper_limits.tolist() == [8.0] and hub.effort_lower_limits.tolist() == [-3.0]
+    assert hub.velocity_upper_limits.tolist() == [70.0] and hub.velocity_lower_limits.tolist() == [-60.0]
+    before = hub.velocity[0]
+    world.step(n=100)
+    assert hub.velocity[0] - before == pytest.approx(8.0 / 0.5 * 100 * H, rel=1e-6)
