@@ -164,10 +164,8 @@ class RigidBodyOptions(_Massive):
         center_of_mass: VectorLike | None = None,
     ) -> None:
         self._set_mass(mass, inertia, center_of_mass)
-        self.position = position
-        self.orientation = orientation
-        self.linear_velocity = linear_velocity
-        self.angular_velocity = angular_velocity
+        self.position, self.orientation = position, orientation
+        self.linear_velocity, self.angular_velocity = linear_velocity, angular_velocity
         self.is_static = is_static
 
 

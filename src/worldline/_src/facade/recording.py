@@ -71,13 +71,9 @@ class Recording(KnownNames):
         sensors: SensorReadings,
         world: Callable[[], World | None] | None = None,
     ) -> None:
-        self._world = world
-        self._rows = rows
-        self._columns = columns
-        self._layout = layout
-        self._continuations = continuations
-        self._ticks = ticks
-        self._sensors = sensors
+        self._world, self._sensors = world, sensors
+        self._rows, self._columns, self._layout = rows, columns, layout
+        self._continuations, self._ticks = continuations, ticks
 
     @property
     def num_frames(self) -> int:

@@ -53,10 +53,7 @@ class Equalities(Table):
 class ClosureFamily(IntEnum):
     """What the ends of a closure share: pose, point, distance of points, point and direction of z."""
 
-    RIGID = 0
-    POINT = 1
-    DISTANCE = 2
-    AXIS = 3
+    RIGID, POINT, DISTANCE, AXIS = range(4)
 
 
 @dataclass(eq=False)

@@ -73,9 +73,7 @@ class ShapeFlags(IntFlag):
 class Axis(IntEnum):
     """A coordinate axis, wherever a unit vector is accepted."""
 
-    X = 0
-    Y = 1
-    Z = 2
+    X, Y, Z = range(3)
 
 
 class ActuatorMode(IntEnum):
@@ -85,23 +83,13 @@ class ActuatorMode(IntEnum):
     ke (target_pos - q) + kd (target_vel - v). EFFORT: by commanded forces alone.
     """
 
-    NONE = 0
-    POSITION = 1
-    VELOCITY = 2
-    POSITION_VELOCITY = 3
-    EFFORT = 4
+    NONE, POSITION, VELOCITY, POSITION_VELOCITY, EFFORT = range(5)
 
 
 class JointDrive(IntEnum):
     """What a degree of freedom makes of its command; the first five are those of `kernels/drives.py`."""
 
-    FORCE = 0
-    PASSIVE = 1
-    VELOCITY = 2
-    ACCELERATION = 3
-    LOCKED = 4
-    SERVO = 5
-    MIMIC = 6
+    FORCE, PASSIVE, VELOCITY, ACCELERATION, LOCKED, SERVO, MIMIC = range(7)
 
 
 def codes(members: Iterable[int]) -> np.ndarray:

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 class CombineKind(IntEnum):
     """How a coefficient of two touching shapes becomes one; where rules differ, the lower one wins."""
 
-    MAXIMUM = 0
-    GEOMETRIC_MEAN = 1
-    AVERAGE = 2
-    MINIMUM = 3
-    PRODUCT = 4
+    MAXIMUM, GEOMETRIC_MEAN, AVERAGE, MINIMUM, PRODUCT = range(5)
 
 
 @dataclass(eq=False)

@@ -22,28 +22,19 @@ from worldline._src.spatial.poses import Array
 class TargetKind(IntEnum):
     """What an actuator acts on; `Actuators.target` is an index of that kind."""
 
-    JOINT = 0
-    JOINT_IN_PARENT = 1
-    TENDON = 2
-    BODY = 3
-    SITE = 4
-    SLIDER_CRANK = 5
+    JOINT, JOINT_IN_PARENT, TENDON, BODY, SITE, SLIDER_CRANK = range(6)
 
 
 class GainKind(IntEnum):
     """How the gain of an actuator comes from its parameters."""
 
-    FIXED = 0
-    AFFINE = 1
-    MUSCLE = 2
+    FIXED, AFFINE, MUSCLE = range(3)
 
 
 class BiasKind(IntEnum):
     """How the bias of an actuator comes from its parameters."""
 
-    NONE = 0
-    AFFINE = 1
-    MUSCLE = 2
+    NONE, AFFINE, MUSCLE = range(3)
 
 
 class ActivationKind(IntEnum):
@@ -176,9 +167,7 @@ class Keyframes(Table):
 class PathKind(IntEnum):
     """What a spatial tendon meets on its way; `Tendons.path_index` is an index of that kind."""
 
-    SITE = 0
-    SHAPE = 1
-    PULLEY = 2
+    SITE, SHAPE, PULLEY = range(3)
 
 
 @dataclass(eq=False)

@@ -37,10 +37,7 @@ from worldline._src.step.packer import Packer, Packing, Touched, Trees
 class Owner(IntEnum):
     """Which table of the Model a constraint comes from."""
 
-    EQUALITY = 0
-    CLOSURE = 1
-    COUPLER = 2
-    LOOP_JOINT = 3
+    EQUALITY, CLOSURE, COUPLER, LOOP_JOINT = range(4)
 
 
 class Equality(NamedTuple):

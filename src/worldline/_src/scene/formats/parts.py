@@ -233,11 +233,8 @@ class MeshFiles:
         notes: WriteLosses,
     ) -> None:
         self.meshes = world.assets.meshes
-        self.library = library
-        self.file_path = file_path
-        self.files = files
-        self.suffixes = suffixes
-        self.notes = notes
+        self.library, self.file_path, self.files = library, file_path, files
+        self.suffixes, self.notes = suffixes, notes
         self.used: set[str] = set()
         self._made: dict[str, str | None] = {}
 

@@ -63,12 +63,8 @@ class Scope:
     def __init__(
         self, name: str, element: Element, version: Version, log: Log, parent: Scope | None = None
     ) -> None:
-        self.name = name
-        self.element = element
-        self.version = version
-        self.log = log
-        self.parent = parent
-        self.is_world = parent is None
+        self.name, self.element, self.version, self.log = name, element, version, log
+        self.parent, self.is_world = parent, parent is None
         self.frames: dict[str, FrameEntry] = {}
         self.models: dict[str, Scope] = {}
         self.merged: dict[str, Scope] = {}

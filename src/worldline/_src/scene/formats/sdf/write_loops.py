@@ -86,11 +86,8 @@ class LoopWriter:
     def __init__(
         self, world: World, top: Scope, models: ModelWriter, names: Names, notes: WriteLosses
     ) -> None:
-        self.world = world
-        self.top = top
-        self.models = models
-        self.names = names
-        self.notes = notes
+        self.world, self.top, self.models = world, top, models
+        self.names, self.notes = names, notes
         self._frames = {frame.name: frame for frame in world.frames if frame.name is not None}
         self._joined: dict[str, str] = {}
 

@@ -168,11 +168,8 @@ class ModelWriter:
     def __init__(
         self, world: World, names: Names, shapes: ShapeWriter, inertias: Inertias, notes: WriteLosses
     ) -> None:
-        self.world = world
-        self.names = names
-        self.shapes = shapes
-        self.inertias = inertias
-        self.notes = notes
+        self.world, self.names, self.notes = world, names, notes
+        self.shapes, self.inertias = shapes, inertias
         self.joints: dict[tuple[str, int], WrittenAxis] = {}
         self.links: dict[str, PlacedLink] = {}
         self.placed: list[PlacedLink] = []
