@@ -295,11 +295,18 @@ def test_steps_of_failures_are_counted_in_their_own_world(layout):
     assert batch.frame.tolist() == [7, 3, 7]
 
 
-def test_a_world_on_threads_that_is_reset_has_the_commands_of_the_start():
-    batch = sx.WorldBatch(robot("", ""), 3, layout="threads", divergence_policy="reset")
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_a_world_that_the_policy_resets_has_commands_and_time_of_the_start(layout):
+    batch = sx.WorldBatch(robot("", ""), 3, layout=layout, divergence_policy="reset")
     start = batch.controls[1].copy()
+    batch.step(4)
     batch.controls[:] = 0.3
     batch.joint_velocities[1, 6] = 1e12
     batch.step(3)
-    assert [failure.world for failure in batch.failures] == [1]
+    for _ in range(2):
+        assert [(failure.world, failure.frame) for failure in batch.failures] == [(1, 5)]
     assert np.array_equal(batch.controls[1], start) and (batch.controls[[0, 2]] == 0.3).all()
+    assert batch.frame.tolist() == [7, 0, 7]
+    assert batch.time.tolist() == [7 * batch.time_step, 0.0, 7 * batch.time_step]
+    batch.step(2)
+    assert not batch.failures and batch.frame.tolist() == [9, 2, 9]

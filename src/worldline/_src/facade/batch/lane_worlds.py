@@ -66,6 +66,8 @@ class LaneWorlds:
         self._frame_start = np.full(count, template.sim.frame)
         self._steps_start = np.zeros(count)
         self._time_start, self._ticks = np.full(count, template.time), np.zeros(count)
+        self._anew: dict[int | None, tuple[StepFailure, StepFailure]] = {}
+        """Failures of worlds that the divergence policy has reset, as lanes and as the batch report them."""
 
     # ---- time
 
@@ -103,7 +105,12 @@ class LaneWorlds:
         self.sim.advance(n, None if workers.is_caller else workers.share)
         if not self.sim.any_failed:
             return ()
-        return tuple(failure for failure in self.failures if before is None or not before[failure.world])
+        found = tuple(failure for failure in self.failures if before is None or not before[failure.world])
+        if self.template.policy is DivergencePolicy.RESET:
+            own = {failure.world: failure for failure in self.sim.failures}
+            self._anew = {failure.world: (own[failure.world], failure) for failure in found}
+            self._begin(np.array([failure.world for failure in found], np.int64))
+        return found
 
     def remembered(self) -> dict[str, Any]:
         """The state of all worlds as it is now, for `restore`."""
@@ -120,6 +127,10 @@ class LaneWorlds:
     def reset(self, which: np.ndarray) -> None:
         """Put worlds back to the start of the batch, with commands and time."""
         self.sim.reset(which.tolist())
+        self._begin(which)
+
+    def _begin(self, which: np.ndarray) -> None:
+        """Commands and time of the start for worlds whose state is that of the start."""
         kept = None if self.sim.elements is None else self.sim.element_parameters[which]
         self.sim._inputs[which] = self._start_inputs
         if kept is not None:
@@ -137,6 +148,9 @@ class LaneWorlds:
         """The failure with the number that the step has in its own world."""
         assert failure.world is not None
         w = failure.world
+        if w in self._anew and self._anew[w][0] is failure:
+            # its frames count anew since
+            return self._anew[w][1]
         frame = failure.frame + int(self._frame_start[w] + self._ticks[w] - self._steps_start[w])
         given = (failure.body, failure.quantity, frame, failure.value)
         return StepFailure(*given, world=w, outcome=failure.outcome)
