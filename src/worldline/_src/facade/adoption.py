@@ -37,7 +37,7 @@ from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.scene.layout import active_joints
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class Adopted(NamedTuple):
@@ -51,7 +51,7 @@ class Adopted(NamedTuple):
 
 
 def adopt(
-    world: World,
+    world: WorldRuntime,
     bodies: list[Body],
     frames: list[SceneFrame],
     closures: list[described.LoopClosure],
@@ -88,7 +88,7 @@ def adopt(
     return made
 
 
-def _adopt_grounds(world: World) -> None:
+def _adopt_grounds(world: WorldRuntime) -> None:
     """Multibodies without a plane of their own go on with that of their points."""
     owners = {
         link._link.name: robot for robot in world._multibodies.values() for link in robot._links.values()
@@ -99,7 +99,7 @@ def _adopt_grounds(world: World) -> None:
             owner._ground = clone(point.contact)
 
 
-def _multibody(world: World, name: str | None, made: Adopted) -> Multibody:
+def _multibody(world: WorldRuntime, name: str | None, made: Adopted) -> Multibody:
     chosen, world._numbers["multibody"] = free_name(
         name, "multibody", world._multibodies, world._numbers["multibody"], "multibody"
     )
@@ -109,7 +109,7 @@ def _multibody(world: World, name: str | None, made: Adopted) -> Multibody:
     return owner
 
 
-def _adopt_body(world: World, body: Body, made: Adopted, names: tuple[set[str], set[str]]) -> None:
+def _adopt_body(world: WorldRuntime, body: Body, made: Adopted, names: tuple[set[str], set[str]]) -> None:
     single = not body.link.children and body.multibody is None
     free = body.free is not None
     if body.role is BodyRole.RigidBody and not (free and not body.link.children):
@@ -201,7 +201,7 @@ def _put_in_order(owner: Multibody, names: list[str]) -> None:
     reorder(owner._joints, [joint.name for joint in rows])
 
 
-def _adopt_frame(world: World, frame: SceneFrame, made: Adopted) -> None:
+def _adopt_frame(world: WorldRuntime, frame: SceneFrame, made: Adopted) -> None:
     if frame.kind is FrameKind.EndEffector:
         label, _ = free_name(frame.name, "end_effector", world._frames, 0, "frame")
         frame.name = label
@@ -223,7 +223,7 @@ def _adopt_frame(world: World, frame: SceneFrame, made: Adopted) -> None:
 class _Ends:
     """Handles of links and frames by the names of the description."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         self.frames = world._frames
         self.links: dict[str | None, Frame] = {}
         for body in world._rigid_bodies.values():
@@ -241,7 +241,7 @@ class _Ends:
         return self.links[link]
 
 
-def _adopt_closure(world: World, closure: described.LoopClosure, ends: _Ends, made: Adopted) -> None:
+def _adopt_closure(world: WorldRuntime, closure: described.LoopClosure, ends: _Ends, made: Adopted) -> None:
     label, world._numbers["loop_closure"] = free_name(
         closure.name, "loop_closure", world._loop_closures, world._numbers["loop_closure"], "loop closure"
     )

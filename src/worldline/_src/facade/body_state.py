@@ -22,7 +22,7 @@ from worldline._src.step.dynamics import link_accelerations
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 def describe_mass(link: SceneLink, model: Model, b: int) -> None:
@@ -60,7 +60,7 @@ def give_all_masses(runtime: Runtime) -> None:
 class MassiveFrame(Frame):
     """A frame that moves with a body of the model."""
 
-    def __init__(self, world: World, link: SceneLink) -> None:
+    def __init__(self, world: WorldRuntime, link: SceneLink) -> None:
         super().__init__(world)
         self._link = link
 

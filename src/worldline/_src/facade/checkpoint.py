@@ -15,7 +15,7 @@ from worldline._src.facade.handle import Handle
 from worldline._src.scene.base import Part
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class Checkpoint:
@@ -24,7 +24,7 @@ class Checkpoint:
     A runtime is put back as the object it was; whoever lets it change takes care of it.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         self._world = world
         self._saved: dict[int, tuple[Any, dict[str, Any]]] = {}
         for item in (world, *handles(world), *_parts(world._scene)):
@@ -42,7 +42,7 @@ class Checkpoint:
         self._world._options = self._options.copy()
 
 
-def handles(world: World) -> Iterator[Handle]:
+def handles(world: WorldRuntime) -> Iterator[Handle]:
     """All living handles of a World."""
     for table in (world._rigid_bodies, world._frames, world._loop_closures, world._multibodies):
         yield from table.values()
@@ -51,7 +51,7 @@ def handles(world: World) -> Iterator[Handle]:
         yield from robot._joints.values()
 
 
-def kill_handles(world: World, why: str) -> None:
+def kill_handles(world: WorldRuntime, why: str) -> None:
     """Make every handle of a World invalid, with those that are made when first asked for."""
     for handle in list(handles(world)):
         handle._kill(why)

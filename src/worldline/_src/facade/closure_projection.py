@@ -34,7 +34,7 @@ from worldline._src.step.ik_problem import IkProblem, TaskRow
 if TYPE_CHECKING:
     from worldline._src.facade.loop_closure import LoopClosure
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _KINDS = {
     LoopClosureFamily.RIGID: ik.POSE,
@@ -168,7 +168,7 @@ class ClosureProjectionReport(FixedAttributes):
         return f"ClosureProjectionReport({self.message})"
 
 
-def frame_of(world: World, runtime: Runtime, given: Frame, what: str) -> tuple[int, Array]:
+def frame_of(world: WorldRuntime, runtime: Runtime, given: Frame, what: str) -> tuple[int, Array]:
     """Body, -1 for the world, and the pose of a frame in it."""
     pose, base = IDENTITY.copy(), given
     while not (base.is_world or isinstance(base, (RigidBody, Link))):
@@ -182,7 +182,7 @@ def frame_of(world: World, runtime: Runtime, given: Frame, what: str) -> tuple[i
     return runtime.body(cast("Link | RigidBody", base)._link), pose
 
 
-def closure_row(world: World, runtime: Runtime, closure: LoopClosure) -> TaskRow:
+def closure_row(world: WorldRuntime, runtime: Runtime, closure: LoopClosure) -> TaskRow:
     """A closure as rows between its two ends."""
     spec = closure._spec
     a, X_a = frame_of(world, runtime, spec.frame_a, "frame_a")
@@ -193,7 +193,7 @@ def closure_row(world: World, runtime: Runtime, closure: LoopClosure) -> TaskRow
     return TaskRow(_KINDS[spec.family], a, transform(X_a, "offset_a"), b, transform(X_b, "offset_b"), own=own)
 
 
-def projected_closures(world: World) -> list[LoopClosure]:
+def projected_closures(world: WorldRuntime) -> list[LoopClosure]:
     """Closures that are enabled and ask for PROJECT."""
     chosen = []
     for closure in world._loop_closures.values():
@@ -206,7 +206,7 @@ def projected_closures(world: World) -> list[LoopClosure]:
 class ClosureProjection:
     """The projection of one runtime: what may move, what is held, the problems, where it was closed last."""
 
-    def __init__(self, world: World, runtime: Runtime) -> None:
+    def __init__(self, world: WorldRuntime, runtime: Runtime) -> None:
         options, model = world._closure_projection, runtime.model
         closures = projected_closures(world)
         self.names = tuple(closure.name for closure in closures)
@@ -329,7 +329,7 @@ class ClosureProjection:
             sim.velocities_written()
 
 
-def _held_joints(world: World, options: ClosureProjectionOptions) -> list[Joint]:
+def _held_joints(world: WorldRuntime, options: ClosureProjectionOptions) -> list[Joint]:
     if options.held is not None:
         return [joint for joint in options.held if joint._alive]
     return [
@@ -344,13 +344,13 @@ Kept = tuple[tuple[int, int, int], ClosureProjection]
 """A projection, and the runtime, version and layout that it is of."""
 
 
-def watch(world: World, runtime: Runtime) -> None:
+def watch(world: WorldRuntime, runtime: Runtime) -> None:
     """Let a runtime be projected after writes when a closure asks for it."""
     wanted = bool(projected_closures(world))
     runtime.sim.projects = runtime.sim.unsettled = wanted
 
 
-def settle(world: World, runtime: Runtime) -> None:
+def settle(world: WorldRuntime, runtime: Runtime) -> None:
     """Project what was written since the last look."""
     runtime.sim.unsettled = False
     key = (id(runtime), runtime.version, world._layout_edits)
@@ -365,7 +365,7 @@ def settle(world: World, runtime: Runtime) -> None:
     runtime.sim.unsettled = False
 
 
-def require_joints(world: World, options: ClosureProjectionOptions) -> None:
+def require_joints(world: WorldRuntime, options: ClosureProjectionOptions) -> None:
     """The joints of options must be alive and of this World."""
     for joint in [*(options.held or ()), *options.weights]:
         joint._require_alive()
@@ -373,7 +373,7 @@ def require_joints(world: World, options: ClosureProjectionOptions) -> None:
             raise ArgumentError(f"joint '{joint.name}' of a closure projection is of another World")
 
 
-def require_no_projection(world: World, what: str) -> None:
+def require_no_projection(world: WorldRuntime, what: str) -> None:
     """Refuse closures that are to be projected where nothing does so."""
     for closure in projected_closures(world):
         raise UnavailableStage(
@@ -382,7 +382,7 @@ def require_no_projection(world: World, what: str) -> None:
         )
 
 
-def require_default(world: World, what: str) -> None:
+def require_default(world: WorldRuntime, what: str) -> None:
     """Refuse what would lose the options."""
     if world._closure_projection != ClosureProjectionOptions():
         raise OperationError(
@@ -390,7 +390,7 @@ def require_default(world: World, what: str) -> None:
         )
 
 
-def take_over(world: World, other: World) -> None:
+def take_over(world: WorldRuntime, other: WorldRuntime) -> None:
     """Have the options of another World, whose joints have the same names."""
     given = other._closure_projection
     held = None if given.held is None else [find(world, joint._path()) for joint in given.held]

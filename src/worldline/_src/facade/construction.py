@@ -37,7 +37,7 @@ from worldline._src.spatial.poses import inverse
 
 if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
@@ -68,7 +68,7 @@ def plain_name(name: str, prefix: str, taken: Container[str], in_scene: Containe
 # ---- rigid bodies
 
 
-def add_rigid_body(world: World, name: str, options: RigidBodyOptions, kinematic: bool) -> RigidBody:
+def add_rigid_body(world: WorldRuntime, name: str, options: RigidBodyOptions, kinematic: bool) -> RigidBody:
     """A free body, its link and its handle."""
     world._require_design("adding a rigid body")
     kinematic = values.flag(kinematic, "kinematic of a rigid body")
@@ -105,7 +105,7 @@ def add_rigid_body(world: World, name: str, options: RigidBodyOptions, kinematic
 # ---- multibodies
 
 
-def add_multibody(world: World, name: str, kind: type[Multibody]) -> Multibody:
+def add_multibody(world: WorldRuntime, name: str, kind: type[Multibody]) -> Multibody:
     """A multibody without links; `kind` is its class, whose module imports this one."""
     world._require_design("adding a multibody")
     chosen, world._numbers["multibody"] = free_name(
@@ -288,7 +288,7 @@ def no_joint(owner: Multibody, link: Link) -> Joint:
 # ---- frames
 
 
-def add_frame(world: World, name: str, parent: Frame | None, offset: Any, free: bool) -> Frame:
+def add_frame(world: WorldRuntime, name: str, parent: Frame | None, offset: Any, free: bool) -> Frame:
     """A named frame on a body, a link, another frame or the world."""
     world._require_design("adding a frame")
     parent = Frame.world() if parent is None else parent
@@ -314,6 +314,6 @@ def reorder(table: dict[str, Any], order: list[str]) -> None:
         table[key] = table.pop(key)
 
 
-def rename_in_scene(world: World, new: dict[str, str]) -> None:
+def rename_in_scene(world: WorldRuntime, new: dict[str, str]) -> None:
     """New names for links and joints, where they are defined and wherever they are used."""
     compose_scene.rename(world._scene, Rename(name=lambda name: new.get(name, name)))

@@ -23,7 +23,7 @@ from worldline._src.step.constraints import Constraints
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Owners(NamedTuple):
     """By shape of the model: its place in the `collision_shapes` of its body."""
 
 
-def owners(world: World, runtime: Runtime) -> Owners:
+def owners(world: WorldRuntime, runtime: Runtime) -> Owners:
     """Handles by body of the model, and places of shapes."""
     table: list[RigidBody | Link | None] = [None] * (runtime.model.body_count + 1)
     handles: list[RigidBody | Link] = list(world._rigid_bodies.values())
@@ -116,7 +116,7 @@ def owners(world: World, runtime: Runtime) -> Owners:
 
 
 @exclusive
-def last_contacts(world: World) -> list[Contact]:
+def last_contacts(world: WorldRuntime) -> list[Contact]:
     """See `World.contacts`."""
     runtime = world._live()
     constraints = runtime.constraints
@@ -148,7 +148,7 @@ def last_contacts(world: World) -> list[Contact]:
 
 
 @exclusive
-def last_contact_forces(world: World) -> list[ContactForce]:
+def last_contact_forces(world: WorldRuntime) -> list[ContactForce]:
     """See `World.get_last_contact_forces`."""
     h = world.time_step
     return [ContactForce(c.body_a, c.body_b, c.point, c.force, c.force * h) for c in last_contacts(world)]

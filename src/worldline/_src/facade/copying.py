@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from worldline._src.errors import OperationError
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 Address = tuple[str, ...]
 """Collections and names that lead from a World to an object of it, in turn."""
@@ -26,7 +26,7 @@ class CopiedWithWorld:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        _world: World
+        _world: WorldRuntime
 
     def _address(self) -> Address:
         """How a World leads to the object."""
@@ -62,7 +62,7 @@ class NotCopied:
         self._refuse_copy()
 
 
-def find(world: World, address: Address) -> Any:
+def find(world: WorldRuntime, address: Address) -> Any:
     """The object of a World at an address."""
     found: Any = world
     for k in range(0, len(address), 2):

@@ -34,7 +34,7 @@ from worldline._src.step.step_derivatives import (
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.state_space import StateSpace
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _DIFFERENCE = 1e-5
 """Step of differences by a parameter, relative to it; in its unit where it is zero."""
@@ -120,7 +120,7 @@ class _Layout(NamedTuple):
     """Directions of the Jacobians by state and controls."""
 
 
-def require_tangent(world: World) -> StepTangent:
+def require_tangent(world: WorldRuntime) -> StepTangent:
     """Derivatives of the last step; refuses a World that has none."""
     if not world.is_differentiable:
         raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
@@ -130,7 +130,7 @@ def require_tangent(world: World) -> StepTangent:
     return runtime.tangent
 
 
-def get_step_derivatives(world: World) -> StepDerivatives:
+def get_step_derivatives(world: WorldRuntime) -> StepDerivatives:
     """See `World.get_step_derivatives`."""
     tangent, layout = require_tangent(world), _layout(world)
     A, B = _jacobians(world, tangent, layout)
@@ -142,7 +142,7 @@ def get_step_derivatives(world: World) -> StepDerivatives:
     )
 
 
-def apply_step_vjp(world: World, loss_gradient: Array) -> StepGradient:
+def apply_step_vjp(world: WorldRuntime, loss_gradient: Array) -> StepGradient:
     """See `World.apply_step_vjp`."""
     tangent, layout = require_tangent(world), _layout(world)
     g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
@@ -150,7 +150,7 @@ def apply_step_vjp(world: World, loss_gradient: Array) -> StepGradient:
     return StepGradient(g @ A, g @ B)
 
 
-def apply_step_jvp(world: World, state: Array, control: Array | None) -> Array:
+def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> Array:
     """See `World.apply_step_jvp`."""
     tangent, layout = require_tangent(world), _layout(world)
     x = values.dof_vector(state, len(layout.state_names), "state tangent")
@@ -160,20 +160,20 @@ def apply_step_jvp(world: World, state: Array, control: Array | None) -> Array:
     return _columns(world, tangent, layout, _seeds(world, layout, x[None], u[None]))[:, 0]
 
 
-def parameter_jacobian(world: World) -> Array:
+def parameter_jacobian(world: WorldRuntime) -> Array:
     """Derivatives of the last step by the parameters of the World."""
     tangent, layout = require_tangent(world), _layout(world)
     parameters = [numbers_of(world, one) for one in world._parameters]
     return _by_parameters(world, tangent, parameters)[layout.tangent]
 
 
-def jacobians(world: World) -> tuple[Array, Array]:
+def jacobians(world: WorldRuntime) -> tuple[Array, Array]:
     """Derivatives of the last step by state and by controls."""
     return _jacobians(world, require_tangent(world), _layout(world))
 
 
 def _jacobians(
-    world: World, tangent: StepTangent, layout: _Layout, mode: ContactGradientMode | None = None
+    world: WorldRuntime, tangent: StepTangent, layout: _Layout, mode: ContactGradientMode | None = None
 ) -> tuple[Array, Array]:
     n = len(layout.state_names)
     whole = _columns(world, tangent, layout, layout.all_columns, mode)
@@ -181,7 +181,7 @@ def _jacobians(
 
 
 def _columns(
-    world: World,
+    world: WorldRuntime,
     tangent: StepTangent,
     layout: _Layout,
     seeds: Seeds,
@@ -196,7 +196,7 @@ def _columns(
     return made.rows[layout.tangent]
 
 
-def _with_phantoms(world: World, tangent: StepTangent, made: Sensitivities) -> Sensitivities:
+def _with_phantoms(world: WorldRuntime, tangent: StepTangent, made: Sensitivities) -> Sensitivities:
     """Add derivatives of contacts that have not closed at the end of the step."""
     terms = phantom_terms(world, tangent.replayed(Seeds()).q)
     if terms is None:
@@ -205,7 +205,7 @@ def _with_phantoms(world: World, tangent: StepTangent, made: Sensitivities) -> S
     return made
 
 
-def _seeds(world: World, layout: _Layout, x: Array, u: Array) -> Seeds:
+def _seeds(world: WorldRuntime, layout: _Layout, x: Array, u: Array) -> Seeds:
     model, sim = world._live().model, world._live().sim
     nv, na = model.joint_dof_count, len(sim.activation)
     whole = np.zeros((len(x), 2 * nv + na))
@@ -225,7 +225,7 @@ def _seeds(world: World, layout: _Layout, x: Array, u: Array) -> Seeds:
     return Seeds(**seeds)
 
 
-def _layout(world: World) -> _Layout:
+def _layout(world: WorldRuntime) -> _Layout:
     """Where tangents and controls are; kept until a parameter or the topology changes."""
     runtime, tangent = world._live(), require_tangent(world)
     if tangent.layout is None or tangent.layout[0] != runtime.version:
@@ -233,7 +233,7 @@ def _layout(world: World) -> _Layout:
     return tangent.layout[1]
 
 
-def _new_layout(world: World, runtime: Runtime) -> _Layout:
+def _new_layout(world: WorldRuntime, runtime: Runtime) -> _Layout:
     model = runtime.model
     nv, tangent, names = model.joint_dof_count, [], []
     states = state_vectors.own_space(world, control=False, rigid_only=False)
@@ -260,7 +260,7 @@ def _new_layout(world: World, runtime: Runtime) -> _Layout:
     return layout._replace(all_columns=_seeds(world, layout, unit[:, :n], unit[:, n:]))
 
 
-def _dofs(world: World, runtime: Runtime, owner: str) -> np.ndarray:
+def _dofs(world: WorldRuntime, runtime: Runtime, owner: str) -> np.ndarray:
     """Degrees of freedom of a rigid body or of a multibody, in the order of its variables."""
     body = world._rigid_bodies.get(owner)
     if body is not None:
@@ -272,7 +272,7 @@ def _dofs(world: World, runtime: Runtime, owner: str) -> np.ndarray:
 
 
 def _control_fields(
-    world: World, runtime: Runtime, controls: StateSpace
+    world: WorldRuntime, runtime: Runtime, controls: StateSpace
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {"force": [], "body_f": [], "control": []}
     acting = [] if runtime.constraints is None else runtime.constraints.actuators.tolist()
@@ -296,7 +296,7 @@ def _control_fields(
     }
 
 
-def _provenance(world: World, parameters: list[Numbers]) -> Mapping[str, Provenance]:
+def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, Provenance]:
     constraints = world._live().constraints
     made = {
         "state_jacobian": Provenance.DUAL,
@@ -317,7 +317,7 @@ def _provenance(world: World, parameters: list[Numbers]) -> Mapping[str, Provena
 # ---- parameters
 
 
-def _by_parameters(world: World, tangent: StepTangent, parameters: list[Numbers]) -> Array:
+def _by_parameters(world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers]) -> Array:
     """Differences of fourth order of the last step by parameters, made on a copy of the World."""
     sim = world._live().sim
     size = 2 * world._live().model.joint_dof_count + len(sim.activation)
@@ -347,7 +347,7 @@ def _by_parameters(world: World, tangent: StepTangent, parameters: list[Numbers]
     return np.array(columns).reshape(-1, size).T
 
 
-def _copy_of(world: World, tangent: StepTangent, parameters: list[Numbers]) -> Runtime:
+def _copy_of(world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers]) -> Runtime:
     """A copy whose parameters are changed; kept until those of the World change."""
     version = world._live().version
     if tangent.copy is None or tangent.copy[0] != version:
@@ -361,7 +361,7 @@ def _copy_of(world: World, tangent: StepTangent, parameters: list[Numbers]) -> R
 # ---- comparison with differences
 
 
-def check_derivatives(world: World, step: float) -> DerivativeCheck:
+def check_derivatives(world: WorldRuntime, step: float) -> DerivativeCheck:
     """See `World.check_derivatives`."""
     tangent, layout = require_tangent(world), _layout(world)
     h = values.positive(step, "step")

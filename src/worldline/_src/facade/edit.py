@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from worldline._src.errors import OperationError
 from worldline._src.facade.checkpoint import Checkpoint
-from worldline._src.facade.runtime import Snapshot
+from worldline._src.facade.snapshots import Snapshot
 from worldline._src.facade.step_report import keep_contacts
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import W
 
 
 @contextmanager
-def edit(world: World) -> Iterator[World]:
+def edit(world: W) -> Iterator[W]:
     """See `World.edit`."""
     if world._editing:
         raise OperationError("edit() within edit(): one block at a time")

@@ -26,7 +26,7 @@ from worldline._src.step.execution_profile import ComputeExecutionProfile, Compu
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime as World
 
 
 class _Node(NamedTuple):

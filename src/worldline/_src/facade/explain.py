@@ -19,7 +19,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.collision_rows import body_rows, shape_rows
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _Shapes(NamedTuple):
 
 
 @exclusive
-def explain(world: World, a: BodyLike, b: BodyLike) -> Explanation:
+def explain(world: WorldRuntime, a: BodyLike, b: BodyLike) -> Explanation:
     """See `World.explain`."""
     runtime = world._live()
     first, second = queries.body_index(world, a, "a") + 1, queries.body_index(world, b, "b") + 1
@@ -71,7 +71,7 @@ def explain(world: World, a: BodyLike, b: BodyLike) -> Explanation:
         depth = max(c.depth for c in found)
         text = f"{len(found)} points, deepest {depth:.3g} m, force {np.linalg.norm(force):.6g} N"
         return Explanation(True, "contact", text)
-    apart, begin = world.distance(a, b).distance, _beginning(runtime.model, shapes)
+    apart, begin = queries.distance(world, a, b).distance, _beginning(runtime.model, shapes)
     if apart > begin:
         text = f"{names[0]} and {names[1]} are {apart:.6g} m apart; contact begins at {begin:.6g} m"
         return Explanation(False, "apart", text)
@@ -105,7 +105,7 @@ def _key(body: object) -> int:
 
 
 def _filtered(
-    world: World, names: tuple[str, ...], pair: tuple[int, int], shapes: _Shapes
+    world: WorldRuntime, names: tuple[str, ...], pair: tuple[int, int], shapes: _Shapes
 ) -> tuple[str, str] | None:
     """The rule that keeps a pair from touching, and a sentence about it; None when none does."""
     a, b = names

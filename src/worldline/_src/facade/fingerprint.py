@@ -16,7 +16,7 @@ from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 def digest(parts: Iterable[Array | str]) -> str:
@@ -47,7 +47,7 @@ def model_parts(model: Model) -> list[Array | str]:
 
 
 @exclusive
-def world_fingerprint(world: World) -> str:
+def world_fingerprint(world: WorldRuntime) -> str:
     """See `World.fingerprint`."""
     runtime = world._live()
     arrays = arrays_of(runtime.sim, runtime)

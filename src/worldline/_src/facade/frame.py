@@ -18,7 +18,7 @@ from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.spatial.poses import Array, compose, inverse
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
@@ -215,7 +215,7 @@ class _WorldFrame(Frame):
     """The one frame that belongs to every world."""
 
     def __init__(self) -> None:
-        super().__init__(cast("World", None))
+        super().__init__(cast("WorldRuntime", None))
 
     @property
     def name(self) -> str:
@@ -244,7 +244,7 @@ _WORLD_FRAME = _WorldFrame()
 class _PlacedFrame(Frame):
     """A named frame with a constant pose in another frame."""
 
-    def __init__(self, world: World, description: SceneFrame, parent: Frame) -> None:
+    def __init__(self, world: WorldRuntime, description: SceneFrame, parent: Frame) -> None:
         super().__init__(world)
         self._frame = description
         self._parent = parent

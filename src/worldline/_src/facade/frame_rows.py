@@ -26,7 +26,7 @@ from worldline._src.step.stepping import MultibodyIntegrationFamily
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 ARENA = ("clock", "q", "v", "a", "force", "q_target", "v_target", "a_target")
 """Arrays of `Simulation` that a step reads before it writes them, and accelerations, which users read."""
@@ -68,14 +68,14 @@ class FrameRows:
         self._fixed = at
         self._solver: tuple[WorldOptions, int, Array] | None = None
 
-    def _solver_numbers(self, world: World) -> Array:
+    def _solver_numbers(self, world: WorldRuntime) -> Array:
         """Solver options as numbers; made again only after an option was written."""
         kept = self._solver
         if kept is None or kept[0] is not world._options or kept[1] != world._layout_edits:
             kept = self._solver = (world._options, world._layout_edits, solver_numbers(world._options))
         return kept[2]
 
-    def capture(self, world: World) -> Array:
+    def capture(self, world: WorldRuntime) -> Array:
         """The row of the World as it is now."""
         runtime, sim = self.runtime, self.runtime.sim
         free = _free_poses(world)
@@ -92,7 +92,7 @@ class FrameRows:
         row[self._fixed :] = free
         return row
 
-    def load(self, world: World, row: Array) -> None:
+    def load(self, world: WorldRuntime, row: Array) -> None:
         """Make the World what it was; the layout was compared before."""
         runtime, sim = self.runtime, self.runtime.sim
         self._load_settings(world, row)
@@ -115,7 +115,7 @@ class FrameRows:
         for frame in moved:
             world._follow_frame(frame)
 
-    def _load_settings(self, world: World, row: Array) -> None:
+    def _load_settings(self, world: WorldRuntime, row: Array) -> None:
         runtime, sim, options = self.runtime, self.runtime.sim, world._options
         if row[TIME_STEP] != sim.time_step:
             options.time_step = sim.time_step = float(row[TIME_STEP])
@@ -159,7 +159,7 @@ def solver_numbers(options: WorldOptions) -> Array:
     )
 
 
-def _choose_solver(world: World, numbers: Array) -> None:
+def _choose_solver(world: WorldRuntime, numbers: Array) -> None:
     """Give a World the solver options of a row; those it has already are left alone."""
     given = iter(numbers.tolist())
     for name, choices in _CHOICES.items():
@@ -213,11 +213,11 @@ def same_bits(a: Array, b: Array) -> bool:
     return a.shape == b.shape and bool((a.view(np.int64) == b.view(np.int64)).all())
 
 
-def _free_frames(world: World) -> list[FreeFrame]:
+def _free_frames(world: WorldRuntime) -> list[FreeFrame]:
     return [frame for frame in world._frames.values() if isinstance(frame, FreeFrame)]
 
 
-def _free_poses(world: World) -> Array:
+def _free_poses(world: WorldRuntime) -> Array:
     if not world._frames:
         return np.zeros(0)
     return np.array([frame._local() for frame in _free_frames(world)]).ravel()

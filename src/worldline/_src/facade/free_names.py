@@ -11,7 +11,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 def free_name(
@@ -29,7 +29,7 @@ def free_name(
     return name, start
 
 
-def scene_names(world: World) -> tuple[set[str], set[str]]:
+def scene_names(world: WorldRuntime) -> tuple[set[str], set[str]]:
     """Names of the links and of the joints of the description; each is unique in a whole scene."""
     links, joints = set(), set()
     for body in world._scene.hierarchy.bodies:

@@ -13,7 +13,7 @@ from worldline._src.facade.world_kind import require_world
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class Handle(CopiedWithWorld, KnownNames):
@@ -23,11 +23,11 @@ class Handle(CopiedWithWorld, KnownNames):
     another thread, reading and writing raise `BusyError`.
     """
 
-    _world: World
+    _world: WorldRuntime
     _alive: bool
     _gone: str
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         if world is not None:  # that of the frame of all Worlds
             require_world(world, type(self).__name__)
         self._world = world

@@ -25,7 +25,7 @@ from worldline._src.step.ik_problem import IkProblem
 
 if TYPE_CHECKING:
     from worldline._src.facade.loop_closure import LoopClosure
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _RANK = 1e-9
 """Singular values below this share of the largest do not count."""
@@ -45,7 +45,7 @@ class IndependentCoordinates(FixedAttributes):
         rank: number of independent equations of the closures.
     """
 
-    def __init__(self, world: World, closures: Sequence[LoopClosure], chosen: Any) -> None:
+    def __init__(self, world: WorldRuntime, closures: Sequence[LoopClosure], chosen: Any) -> None:
         runtime = world._live()
         self._world, self._runtime, self._model = world, runtime, runtime.model
         model = self._model
@@ -248,7 +248,7 @@ def _chosen(J: Array, free: np.ndarray, count: int) -> np.ndarray:
     return np.sort(free[pivots[len(free) - count :]])
 
 
-def independent_coordinates(world: World, closures: Any, independent: Any) -> IndependentCoordinates:
+def independent_coordinates(world: WorldRuntime, closures: Any, independent: Any) -> IndependentCoordinates:
     """See `World.independent_coordinates`."""
     from worldline._src.facade.loop_closure import LoopClosure
 

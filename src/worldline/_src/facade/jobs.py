@@ -25,7 +25,7 @@ from worldline._src.step.portions import portions
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class StepProgress(NamedTuple):
@@ -51,7 +51,7 @@ class StepJob(NotCopied, KnownNames):
 
     _instead = "it is a thread at work; wait for it and copy the World"
 
-    def __init__(self, world: World, n: int) -> None:
+    def __init__(self, world: WorldRuntime, n: int) -> None:
         self._world = world
         self._asked, self._made = n, 0
         self._stop = self._orphaned = False
@@ -188,7 +188,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def _recorded(world: World, runtime: Runtime) -> Callable[[int], None]:
+def _recorded(world: WorldRuntime, runtime: Runtime) -> Callable[[int], None]:
     recorder = world._recorder
     assert recorder is not None
     return lambda n: recorder._step(runtime, n)
@@ -202,7 +202,7 @@ def step_count(n: int, what: str) -> int:
     return count
 
 
-def start_step(world: World, n: int) -> StepJob:
+def start_step(world: WorldRuntime, n: int) -> StepJob:
     """Check what `World.step` checks, then step in the background."""
     count = step_count(n, "start_step")
     job = StepJob(world, count)
@@ -217,7 +217,7 @@ def start_step(world: World, n: int) -> StepJob:
     return job
 
 
-async def step_async(world: World, n: int) -> int:
+async def step_async(world: WorldRuntime, n: int) -> int:
     """Step without holding up the event loop; cancelling the task stops at the end of a step."""
     import asyncio
 

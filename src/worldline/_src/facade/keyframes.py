@@ -17,17 +17,17 @@ from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.layout import layout
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
-def names(world: World) -> list[str]:
+def names(world: WorldRuntime) -> list[str]:
     """Names of the keyframes of the scene."""
     frames = world._live().model.keyframes
     return [] if frames is None else list(frames.label)
 
 
 @exclusive
-def apply(world: World, name: str) -> None:
+def apply(world: WorldRuntime, name: str) -> None:
     """Everything a keyframe of the scene holds; what it does not give is as at the start."""
     runtime = world._live()
     known = names(world)

@@ -15,7 +15,7 @@ from worldline._src.facade.queries import BodyDistance
 from worldline._src.facade.rigid_body import RigidBody
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class KinematicsReport:
         return f"KinematicsReport({self.message})"
 
 
-def kinematics_report(world: World, collision: bool) -> KinematicsReport:
+def kinematics_report(world: WorldRuntime, collision: bool) -> KinematicsReport:
     """The report of the present state of a World."""
     residuals = {
         closure.name: closure.compute_residual().norm

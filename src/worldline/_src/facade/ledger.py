@@ -26,7 +26,7 @@ from worldline._src.step.stepping import IMPLICIT_FAMILIES, MultibodyIntegration
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
     from worldline._src.step.simulation import Simulation
 
 _FAMILIES = (MultibodyIntegrationFamily.SEMI_IMPLICIT, *IMPLICIT_FAMILIES)
@@ -83,7 +83,7 @@ class EnergyLedger:
 
 
 @exclusive
-def energy_ledger(world: World) -> EnergyLedger:
+def energy_ledger(world: WorldRuntime) -> EnergyLedger:
     """See `World.energy_ledger`."""
     runtime = world._live()
     sim = runtime.sim

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.loop_closure import LoopClosure
     from worldline._src.facade.multibody import Multibody
     from worldline._src.facade.rigid_body import RigidBody
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import W, WorldRuntime
 
 SceneSource = Scene | str | os.PathLike[str]
 
@@ -241,7 +241,7 @@ def _set_roots(scene: Scene, kind: RootJointType | None) -> None:
 # ---- whole worlds
 
 
-def new_world(kind: type[World], scene: Scene, options: WorldOptions | None) -> World:
+def new_world(kind: type[W], scene: Scene, options: WorldOptions | None) -> W:
     """A World of a description that nobody else holds."""
     if options is not None and not isinstance(options, WorldOptions):
         raise values.ShapeError(f"options must be a WorldOptions, got {options!r}")
@@ -251,11 +251,11 @@ def new_world(kind: type[World], scene: Scene, options: WorldOptions | None) -> 
 
 
 def world_of_file(
-    kind: type[World],
+    kind: type[W],
     path: str | os.PathLike[str],
     read_options: ReadOptions | None,
     options: WorldOptions | None,
-) -> World:
+) -> W:
     """See `World.from_file`."""
     scene = read_scene(path, read_options)
     made = new_world(kind, scene, options)
@@ -266,7 +266,7 @@ def world_of_file(
     return made
 
 
-def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
+def fill(world: WorldRuntime, scene: Scene, options: WorldOptions | None) -> None:
     """Make an empty World the World of a description, which it owns from now on."""
     given = scene_options.from_description(scene)
     world._options = given if options is None else options.copy()
@@ -280,7 +280,7 @@ def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
 
 
 @exclusive
-def to_scene(world: World, *, drawn: bool = True, state: bool = True) -> Scene:
+def to_scene(world: WorldRuntime, *, drawn: bool = True, state: bool = True) -> Scene:
     """A description that holds everything: objects, options and state; see `World.to_scene`.
 
     Args:
@@ -315,7 +315,7 @@ def to_scene(world: World, *, drawn: bool = True, state: bool = True) -> Scene:
 
 
 def add_scene(
-    world: World,
+    world: WorldRuntime,
     source: SceneSource,
     read_options: ReadOptions | None,
     prefix: str = "",
@@ -334,7 +334,7 @@ def add_scene(
 
 
 def attach(
-    world: World,
+    world: WorldRuntime,
     part: Scene,
     prefix: str,
     suffix: str,
@@ -391,7 +391,7 @@ def _without_state(part: Scene) -> Scene:
     return made
 
 
-def _take_over(world: World, state: Any, part: Scene, tops: list[Any]) -> None:
+def _take_over(world: WorldRuntime, state: Any, part: Scene, tops: list[Any]) -> None:
     """The state of the added scene, for what it brought."""
     ours = [link for top in tops for link in top.walk()]
     theirs = [link for body in part.hierarchy.bodies for link in body.link.walk()]
@@ -418,7 +418,7 @@ def _result(made: Adopted, report: Report, source: str | None) -> LoadResult:
     )
 
 
-def unused_name(world: World, wanted: str) -> str:
+def unused_name(world: WorldRuntime, wanted: str) -> str:
     number, name = 1, wanted
     while name in world._multibodies:
         number += 1
@@ -427,7 +427,7 @@ def unused_name(world: World, wanted: str) -> str:
 
 
 def add_world(
-    world: World,
+    world: WorldRuntime,
     source: SceneSource,
     read_options: ReadOptions | None = None,
     *,

@@ -35,7 +35,7 @@ from worldline._src.spatial.poses import Array, compose, inverse
 from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
@@ -199,7 +199,9 @@ class LoopClosure(Handle):
         [0.5]
     """
 
-    def __init__(self, world: World, description: described.LoopClosure, spec: LoopClosureSpec) -> None:
+    def __init__(
+        self, world: WorldRuntime, description: described.LoopClosure, spec: LoopClosureSpec
+    ) -> None:
         super().__init__(world)
         self._closure = description
         self._spec = spec.copy()
@@ -355,7 +357,7 @@ class LoopClosure(Handle):
         return f"LoopClosure('{self.name}', {self._spec.family.name}{state})"
 
 
-def follow_frame(world: World, frame: Frame) -> None:
+def follow_frame(world: WorldRuntime, frame: Frame) -> None:
     """Take the ends of closures along with a frame that was moved, and with the frames that stand on it."""
     for closure in world._loop_closures.values():
         spec = closure._spec
@@ -392,7 +394,7 @@ def body_under(frame: Frame) -> Frame | None:
     return None
 
 
-def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> LoopClosure:
+def add_loop_closure(world: WorldRuntime, name: str | None, spec: LoopClosureSpec) -> LoopClosure:
     """A closure, checked against this world, and its place in the description."""
     world._require_design("adding a loop closure")
     for which, frame in (("frame_a", spec.frame_a), ("frame_b", spec.frame_b)):

@@ -24,7 +24,7 @@ from worldline._src.scene.pruning import prune
 from worldline._src.spatial.poses import Array, compose
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class Marker(Frame):
@@ -41,7 +41,7 @@ class Marker(Frame):
         ([0.1, 0.1, 1.1], ['corner'])
     """
 
-    def __init__(self, world: World, site: Site) -> None:
+    def __init__(self, world: WorldRuntime, site: Site) -> None:
         self._world = world
         self._site = site
         self._gone = "the marker was removed with what it stands on"
@@ -138,7 +138,7 @@ class Marker(Frame):
         self._world.remove(self)
 
 
-def described_sites(world: World) -> Iterator[tuple[SceneLink | None, Site]]:
+def described_sites(world: WorldRuntime) -> Iterator[tuple[SceneLink | None, Site]]:
     """All sites with a name, and the links they are on."""
     for site in world._scene.hierarchy.sites:
         if site.name:
@@ -149,7 +149,7 @@ def described_sites(world: World) -> Iterator[tuple[SceneLink | None, Site]]:
                 yield link, site
 
 
-def markers_by_name(world: World) -> dict[str, Marker]:
+def markers_by_name(world: WorldRuntime) -> dict[str, Marker]:
     """Handles of all markers, one for each for as long as it is there."""
     known, made = world._markers, {}
     for _, site in described_sites(world):
@@ -160,7 +160,7 @@ def markers_by_name(world: World) -> dict[str, Marker]:
 
 
 def add_marker(
-    world: World,
+    world: WorldRuntime,
     name: str,
     parent: Frame | None,
     position: VectorLike,
@@ -218,7 +218,7 @@ def _color(value: VectorLike) -> list[float]:
     return made.tolist()
 
 
-def _handle(world: World, link: SceneLink) -> Frame:
+def _handle(world: WorldRuntime, link: SceneLink) -> Frame:
     for body in world._rigid_bodies.values():
         if body._link is link:
             return body

@@ -18,7 +18,7 @@ from worldline._src.step import dynamics
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class StepMetrics(NamedTuple):
@@ -48,7 +48,7 @@ class StepMetrics(NamedTuple):
 
 
 @exclusive
-def compute_step_metrics(world: World) -> StepMetrics:
+def compute_step_metrics(world: WorldRuntime) -> StepMetrics:
     """See `World.compute_step_metrics`."""
     runtime = world._live()
     model, sim = runtime.model, runtime.sim
@@ -78,7 +78,7 @@ def _iterations(runtime: Runtime) -> int:
 
 
 @exclusive
-def center_of_mass(world: World) -> Array:
+def center_of_mass(world: WorldRuntime) -> Array:
     """Of everything with mass; the origin when there is none."""
     model = world._live().model
     if model.body_count == 0 or not model.body_mass.any():

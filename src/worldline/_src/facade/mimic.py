@@ -19,12 +19,12 @@ from worldline._src.scene.joints import DriveType, FreeJoint
 
 if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _TURNING = "a SPHERICAL, FLOATING or DISTANCE joint has no coordinate that could follow or lead"
 
 
-def couplers_of(world: World, joint: Any) -> list[JointCoupler]:
+def couplers_of(world: WorldRuntime, joint: Any) -> list[JointCoupler]:
     """What the description says a joint follows."""
     return [coupler for coupler in world._scene.couplers if coupler.joint == joint.name]
 

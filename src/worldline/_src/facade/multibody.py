@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.end_effector import EndEffector
     from worldline._src.facade.joint import Joint
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class _Layout(NamedTuple):
@@ -79,7 +79,7 @@ class Multibody(MultibodyTerms, Freezing):
         (2, 1, ['elbow'])
     """
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: WorldRuntime, name: str) -> None:
         super().__init__(world)
         self._name = name
         self._bodies: list[Body] = []

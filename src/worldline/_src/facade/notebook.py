@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
     from worldline._src.facade.recording import Recording
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _MOST = 12
 """Rows of a table; more are counted."""
@@ -39,9 +39,9 @@ def _place(numbers: np.ndarray) -> str:
     return ", ".join(f"{x:.3g}" for x in numbers)
 
 
-def world_html(world: World) -> str:
+def world_html(world: WorldRuntime) -> str:
     """A World: mode, time, and what is in it."""
-    mode = "simulation" if world.is_simulation_mode else "design"
+    mode = "simulation" if world._simulating else "design"
     text = (
         f"<b>World</b>: {mode} mode, time {world.time:g} s, step {world.frame} of {world.time_step:g} s, "
         f"gravity ({_place(world.gravity)}) m/s²"
@@ -50,13 +50,13 @@ def world_html(world: World) -> str:
     if losses:
         text += f", {losses} parts lost at loading (see <code>report</code>)"
     rows: list[tuple[str, ...]] = []
-    for robot in list(world.multibodies)[:_MOST]:
+    for robot in list(world._multibodies.values())[:_MOST]:
         rows.append((robot.name, "multibody", f"{robot.num_links} links, {robot.num_dofs} dofs"))
-    for body in list(world.rigid_bodies)[: max(0, _MOST - len(rows))]:
+    for body in list(world._rigid_bodies.values())[: max(0, _MOST - len(rows))]:
         kind = "static body" if body.is_static else ("kinematic body" if body.is_kinematic else "rigid body")
         shapes = body.num_collision_shapes
         rows.append((body.name, kind, f"{shapes} shape{'s' * (shapes != 1)}"))
-    total = world.num_multibodies + world.num_rigid_bodies
+    total = len(world._multibodies) + len(world._rigid_bodies)
     return f"<div>{text}{_table(('name', 'what', 'parts'), rows, total) if total else ', empty'}</div>"
 
 

@@ -23,7 +23,8 @@ from worldline._src.facade.checked_file import FileKind, from_checked, read_chec
 from worldline._src.facade.checkpoint import handles, kill_handles
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.options import WorldOptions
-from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapshot
+from worldline._src.facade.runtime import Runtime
+from worldline._src.facade.snapshots import BodyState, JointState, Snapshot
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.assets.embedding import embed_assets
 from worldline._src.scene.formats import load
@@ -31,7 +32,7 @@ from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.scene.joints import FreeJoint, Joint
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import W, WorldRuntime
 
 _KIND = FileKind(b"WORLDLIN", 3, "saved World", SceneError)
 _NOT_PARAMETERS = {"body_q", "body_qd", "joint_q", "joint_qd", "joint_f", "gravity"}
@@ -57,7 +58,7 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
 # ---- writing
 
 
-def save(world: World, path: str | PathLike[str]) -> None:
+def save(world: WorldRuntime, path: str | PathLike[str]) -> None:
     """See `World.save_binary`; the file appears whole or not at all."""
     world._require_no_edit("save_binary")
     world._functions.require_none("a file")
@@ -65,7 +66,7 @@ def save(world: World, path: str | PathLike[str]) -> None:
     write_checked(path, _KIND, _encoded(world, Path(path_text(path))))
 
 
-def to_bytes(world: World) -> bytes:
+def to_bytes(world: WorldRuntime) -> bytes:
     """What `save` would write, as bytes."""
     world._require_no_edit("pickling a World")
     world._functions.require_none("a pickle")
@@ -73,14 +74,14 @@ def to_bytes(world: World) -> bytes:
     return to_checked(_KIND, _encoded(world, None))
 
 
-def _encoded(world: World, path: Path | None) -> bytes:
+def _encoded(world: WorldRuntime, path: Path | None) -> bytes:
     """The World as msgpack; relative asset paths start at `path`."""
     scene = loading.to_scene(world, drawn=False)
     embed_assets(scene)
     return msgspec.msgpack.encode(_packed(world, scene.to_msgpack(file_path=path)))
 
 
-def clone_world(world: World) -> World:
+def clone_world(world: W) -> W:
     """See `World.clone`."""
     world._require_idle()
     world._require_no_edit("clone")
@@ -97,7 +98,7 @@ def clone_world(world: World) -> World:
 
 
 @exclusive
-def _packed(world: World, scene: bytes) -> _Saved:
+def _packed(world: WorldRuntime, scene: bytes) -> _Saved:
     """All that a World is beside its description."""
     runtime = world._live()
     return _Saved(
@@ -154,7 +155,7 @@ def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
 # ---- reading
 
 
-def restore(world: World, path: str | PathLike[str]) -> None:
+def restore(world: WorldRuntime, path: str | PathLike[str]) -> None:
     """See `World.load_binary`."""
     world._require_no_edit("load_binary")
     where = path_text(path)
@@ -171,12 +172,12 @@ def restore(world: World, path: str | PathLike[str]) -> None:
     vars(world).update(vars(made), _replay=replay)
 
 
-def from_bytes(world: World, content: bytes, where: str) -> None:
+def from_bytes(world: WorldRuntime, content: bytes, where: str) -> None:
     """Make a World that has no attributes yet the one that `to_bytes` wrote."""
     _fill(world, _decoded(from_checked(content, _KIND, where), where), where)
 
 
-def _fill(world: World, saved: _Saved, where: str) -> None:
+def _fill(world: WorldRuntime, saved: _Saved, where: str) -> None:
     """Start a World and make it the saved one."""
     world._start(WorldOptions())
     try:
@@ -207,7 +208,7 @@ def _numbers(table: dict[str, bytes], name: str, shape: tuple[int, ...]) -> np.n
     return made
 
 
-def _apply(world: World, saved: _Saved) -> None:
+def _apply(world: WorldRuntime, saved: _Saved) -> None:
     """State, mode and counters onto a World that was filled from the description of the same file."""
     runtime = world._live()
     model = runtime.model

@@ -27,7 +27,7 @@ from worldline._src.step.dynamics import forward_kinematics, solve_mass_matrix
 from worldline._src.step.jacobians import jacobian
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 REACH = 1.0
 """Shapes farther apart than this have no phantom contact [m]."""
@@ -40,7 +40,7 @@ _SHARED = 1e-6
 
 
 @exclusive
-def gap_rows(world: World, q: Array) -> tuple[Array, Array]:
+def gap_rows(world: WorldRuntime, q: Array) -> tuple[Array, Array]:
     """Gaps of all pairs of shapes near each other at coordinates `q`, (n,), and their Jacobian, (n, nv)."""
     runtime = world._live()
     model, scene = runtime.model, queries.scene_of(world)
@@ -71,7 +71,7 @@ def gap_rows(world: World, q: Array) -> tuple[Array, Array]:
     return (np.array(gaps), np.array(rows)) if rows else nothing
 
 
-def phantom_terms(world: World, q: Array) -> tuple[Array, Array] | None:
+def phantom_terms(world: WorldRuntime, q: Array) -> tuple[Array, Array] | None:
     """Changes of velocities after a step by displacements and velocities after it, (nv, nv) each."""
     gap, J = gap_rows(world, q)
     if not len(gap):

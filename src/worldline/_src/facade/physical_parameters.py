@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.link import Link
     from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class Parameter(NamedTuple):
@@ -84,8 +84,8 @@ _SIZES = {facts.kind: facts.lengths for facts in SHAPES.values() if facts.sizes}
 
 
 def parameter_of(
-    world: World,
-    owner: RigidBody | Link | Joint | World,
+    world: WorldRuntime,
+    owner: RigidBody | Link | Joint | WorldRuntime,
     parameter: PhysicalParameter,
     lower: float | None,
     upper: float | None,
@@ -103,7 +103,7 @@ def parameter_of(
     return made
 
 
-def _owners(world: World, parameter: PhysicalParameter) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _owners(world: WorldRuntime, parameter: PhysicalParameter) -> Iterator[tuple[tuple[str, ...], Any]]:
     """What may have a parameter, by its names."""
     if parameter is PhysicalParameter.GRAVITY:
         yield (), world
@@ -117,7 +117,7 @@ def _owners(world: World, parameter: PhysicalParameter) -> Iterator[tuple[tuple[
             yield (name, part), handle
 
 
-def numbers_of(world: World, one: Parameter) -> Numbers:
+def numbers_of(world: WorldRuntime, one: Parameter) -> Numbers:
     """Where the numbers of a parameter are; raises when its owner is gone or has no such numbers."""
     runtime = world._live()
     base = ".".join((*one.owner, one.parameter.value))

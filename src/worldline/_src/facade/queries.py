@@ -40,7 +40,7 @@ from worldline._src.step.pack_pairs import contact_margins
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 BodyLike = RigidBody | Link | Frame | None
 
@@ -139,7 +139,7 @@ class RayHits:
 class QueryScene:
     """The shapes of a compiled world as a collision group."""
 
-    def __init__(self, world: World, runtime: Runtime) -> None:
+    def __init__(self, world: WorldRuntime, runtime: Runtime) -> None:
         self.runtime = runtime
         self.who: Owners = owners(world, runtime)
         self.detector = NativeDetector()
@@ -226,7 +226,7 @@ class QueryScene:
         return self
 
 
-def scene_of(world: World, update: UpdatePolicy = UpdatePolicy.IF_STALE) -> QueryScene:
+def scene_of(world: WorldRuntime, update: UpdatePolicy = UpdatePolicy.IF_STALE) -> QueryScene:
     """The group of a World, with the present poses; with those of the last query if never to be updated."""
     runtime = world._live()
     known = runtime.queries
@@ -249,7 +249,7 @@ class CollisionQueries(KnownNames):
         []
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         self._world = world
 
     def query(
@@ -276,7 +276,7 @@ class CollisionQueries(KnownNames):
 
 @exclusive
 def collide(
-    world: World,
+    world: WorldRuntime,
     options: CollisionOption | CollisionQueryOptions | None,
     update: UpdatePolicy = UpdatePolicy.IF_STALE,
     include: CollisionQueryOptions | None = None,
@@ -324,7 +324,7 @@ def collide(
 
 
 @exclusive
-def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
+def distance(world: WorldRuntime, a: BodyLike, b: BodyLike) -> BodyDistance:
     """See `World.distance`."""
     scene = scene_of(world)
     first, second = (_shaped(world, scene, body, what) for body, what in ((a, "a"), (b, "b")))
@@ -341,7 +341,7 @@ def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
     )
 
 
-def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
+def raycast(world: WorldRuntime, start: VectorLike, end: VectorLike) -> RayHits:
     """See `World.raycast`."""
     a, b = rays_of(start, end)
     runtime = world._live()
@@ -372,7 +372,7 @@ class BodyPoint:
 
 
 @exclusive
-def closest_point(world: World, point: VectorLike) -> BodyPoint:
+def closest_point(world: WorldRuntime, point: VectorLike) -> BodyPoint:
     """See `World.closest_point`."""
     scene = scene_of(world)
     if not len(scene.group):
@@ -384,7 +384,9 @@ def closest_point(world: World, point: VectorLike) -> BodyPoint:
 
 
 @exclusive
-def overlap(world: World, shape: CollisionShape, pose: TransformLike | None) -> list[RigidBody | Link | None]:
+def overlap(
+    world: WorldRuntime, shape: CollisionShape, pose: TransformLike | None
+) -> list[RigidBody | Link | None]:
     """See `World.overlap`."""
     if not isinstance(shape, CollisionShape):
         raise values.ShapeError(f"a CollisionShape is needed, got {shape!r}")
@@ -397,7 +399,7 @@ def overlap(world: World, shape: CollisionShape, pose: TransformLike | None) -> 
     return [scene.who.body[b] for b in dict.fromkeys(bodies.tolist())]
 
 
-def body_index(world: World, body: BodyLike, what: str) -> int:
+def body_index(world: WorldRuntime, body: BodyLike, what: str) -> int:
     """Body of the model, -1 for the world; refuses what is no body of this World."""
     if body is None or (isinstance(body, Frame) and body.is_world):
         return -1
@@ -407,7 +409,7 @@ def body_index(world: World, body: BodyLike, what: str) -> int:
     return world._live().body(body._link)
 
 
-def _shaped(world: World, scene: QueryScene, body: BodyLike, what: str) -> list[int]:
+def _shaped(world: WorldRuntime, scene: QueryScene, body: BodyLike, what: str) -> list[int]:
     found = scene.objects(body_index(world, body, what))
     if not found:
         name = "the world" if body is None else f"'{body.name}'"

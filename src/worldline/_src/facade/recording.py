@@ -25,7 +25,7 @@ from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _UNIT = 1e-6
 """How far from one the length of a recorded quaternion may be."""
@@ -69,7 +69,7 @@ class Recording(KnownNames):
         continuations: Continuations,
         ticks: frozenset[int],
         sensors: SensorReadings,
-        world: Callable[[], World | None] | None = None,
+        world: Callable[[], WorldRuntime | None] | None = None,
     ) -> None:
         self._world, self._sensors = world, sensors
         self._rows, self._columns, self._layout = rows, columns, layout
@@ -152,7 +152,7 @@ class Recording(KnownNames):
     def to_html(
         self,
         path: str | os.PathLike[str],
-        world: World | None = None,
+        world: WorldRuntime | None = None,
         *,
         frames_per_second: float = 60.0,
         title: str | None = None,

@@ -27,14 +27,14 @@ from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.pruning import Names, names_of, prune
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 Removable = RigidBody | Multibody | Link | FixedFrame | FreeFrame | LoopClosure | Marker | WorldJoint | Sensor
 """Objects that a World can be without."""
 
 
-def remove(world: World, item: Any) -> None:
+def remove(world: WorldRuntime, item: Any) -> None:
     """Take any object out of its World."""
     if isinstance(item, Joint):
         raise values.ShapeError(
@@ -139,7 +139,7 @@ def remove_loop_closure(handle: LoopClosure) -> None:
     world._topology_changed()
 
 
-def _remove_attached(world: World, bodies: list[Any]) -> None:
+def _remove_attached(world: WorldRuntime, bodies: list[Any]) -> None:
     for frame in [f for f in world._frames.values() if any(_stands_on(f, body) for body in bodies)]:
         if frame._alive:
             remove_frame(frame)
@@ -155,7 +155,7 @@ def _stands_on(frame: Any, body: Any) -> bool:
     return False
 
 
-def _prune(world: World, gone: Names) -> None:
+def _prune(world: WorldRuntime, gone: Names) -> None:
     for path in prune(world._scene, gone):
         world._scene.report.left_out(path, "removed with what it refers to")
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.recording import Recording
     from worldline._src.facade.recording_parts import SensorReadings
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 else:
     queries = DeferredModule("facade.queries")
     recording_parts = DeferredModule("facade.recording_parts")
@@ -127,7 +127,7 @@ class Replay(CopiedWithWorld, KnownNames):
         True
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         self._world = world
         self._enabled = False
         self._branches: dict[str, _Branch] = {}

@@ -21,7 +21,7 @@ from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _BODIES = {
     "mass": "body_mass",
@@ -122,7 +122,7 @@ def _names_changed(kind: str, before: list[str], after: list[str]) -> str:
     return f"{kind} changed ({'; '.join(said) or 'another order or number'})"
 
 
-def capture(world: World, runtime: Runtime) -> Layout:
+def capture(world: WorldRuntime, runtime: Runtime) -> Layout:
     """The layout of a World as it is now."""
     model = runtime.model
     names = {
@@ -182,7 +182,7 @@ def _add_shapes(runtime: Runtime, names: dict[str, list[str]], tables: dict[str,
             tables[f"shape {field.name}"] = Table("shapes", numbers)
 
 
-def _add_objects(world: World, names: dict[str, list[str]], tables: dict[str, Table]) -> None:
+def _add_objects(world: WorldRuntime, names: dict[str, list[str]], tables: dict[str, Table]) -> None:
     """What only the facade knows: materials, frames, closures."""
     names["rigid bodies"] = list(world._rigid_bodies)
     bodies = world._rigid_bodies.values()

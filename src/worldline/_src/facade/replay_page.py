@@ -27,7 +27,7 @@ from worldline._src.step.dynamics import forward_kinematics
 if TYPE_CHECKING:
     from worldline._src.facade.recording import Recording
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 FRAMES_PER_SECOND = 60.0
 _PALETTE = ("4e79a7", "f28e2b", "59a14f", "e15759", "76b7b2", "edc948", "b07aa1", "9c755f")
@@ -35,7 +35,7 @@ _GROUND = (0.62, 0.65, 0.68, 1.0)
 
 
 def write_page(
-    world: World,
+    world: WorldRuntime,
     path: str | os.PathLike[str],
     recording: Recording | None = None,
     *,
@@ -45,7 +45,7 @@ def write_page(
     """Write the page of a recording of a World, the World's own when None; see `Recording.to_html`."""
     if not (np.isfinite(frames_per_second) and frames_per_second > 0.0):
         raise ArgumentError(f"frames_per_second must be positive, got {frames_per_second!r}")
-    chosen = world.recording if recording is None else recording
+    chosen = world._replay.recording() if recording is None else recording
     runtime = world._live()
     chosen._layout.require(world._replay._layout_now(runtime), "the recording")
     rows = world._replay._frame_rows(runtime)

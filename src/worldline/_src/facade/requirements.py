@@ -33,7 +33,7 @@ from worldline._src.later import DeferredModule
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families, missing_ground
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
     from worldline._src.step import step_derivatives
 else:
     step_derivatives = DeferredModule("step.step_derivatives")
@@ -72,7 +72,7 @@ def _refuse(row: int, what: str) -> None:
     raise CapabilityError(f"{ROWS[row]}: {what}")
 
 
-def require_step(world: World) -> None:
+def require_step(world: WorldRuntime) -> None:
     """Everything that is asked of a step is available; otherwise an error that names the row."""
     options = world._options
     if options.rigid_body_solver is RigidBodySolver.IPC:
@@ -90,7 +90,7 @@ def require_step(world: World) -> None:
         _require_derivatives(world)
 
 
-def _require_no_substitution(world: World) -> None:
+def _require_no_substitution(world: WorldRuntime) -> None:
     for row in resolved_configuration(world):
         if row.is_substituted:
             raise CapabilityError(
@@ -99,7 +99,7 @@ def _require_no_substitution(world: World) -> None:
             )
 
 
-def _require_derivatives(world: World) -> None:
+def _require_derivatives(world: WorldRuntime) -> None:
     """What a step of this World does can be differentiated; from now on its steps are."""
     if described := world._scene.differentiable_parameters:
         what = f"{described[0].parameter.name} of link '{described[0].link}'"
@@ -114,7 +114,7 @@ def _require_derivatives(world: World) -> None:
         runtime.tangent = step_derivatives.StepTangent(runtime.sim)
 
 
-def _require_no_closures(world: World) -> None:
+def _require_no_closures(world: WorldRuntime) -> None:
     for closure in world._loop_closures.values():
         policy = closure.runtime_policy
         if policy.enabled and policy.dynamics is ClosureDynamicsPolicy.SOLVE:
@@ -124,7 +124,7 @@ def _require_no_closures(world: World) -> None:
             )
 
 
-def _require_joints(world: World) -> None:
+def _require_joints(world: WorldRuntime) -> None:
     for robot in world._multibodies.values():
         for joint in robot._joints.values():
             for kind in dict.fromkeys(joint._actuator_types()):
@@ -135,7 +135,7 @@ def _require_joints(world: World) -> None:
                     raise OperationError(f"{who} is MIMIC and follows no joint: set_mimic_joint")
 
 
-def _require_scene(world: World) -> None:
+def _require_scene(world: WorldRuntime) -> None:
     """What only a description can ask for."""
     for what in world._live().missing:
         _refuse(FEATURES, f"{what}: not available")
@@ -152,7 +152,7 @@ def _require_scene(world: World) -> None:
         _refuse(INTEGRATION, why)
 
 
-def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
+def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
     """See `World.resolved_configuration`."""
     options = world._options
     quiet = "nothing in this World needs constraints solved"
@@ -215,7 +215,7 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     )
 
 
-def _solver(world: World, large: bool) -> tuple[str, str, bool]:
+def _solver(world: WorldRuntime, large: bool) -> tuple[str, str, bool]:
     """The method that solves islands, why, and whether another stands in for some of them."""
     options = world._options
     method = options.contact_solver_method

@@ -19,7 +19,7 @@ from worldline._src.scene.validate import is_ground
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class RigidBody(CollisionBody):
@@ -37,7 +37,7 @@ class RigidBody(CollisionBody):
 
     _is_body = True
 
-    def __init__(self, world: World, body: Body, label: str) -> None:
+    def __init__(self, world: WorldRuntime, body: Body, label: str) -> None:
         super().__init__(world, body.link)
         self._body = body
         self._label = label

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, ref
 
 import numpy as np
 
 from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actuator_type
+from worldline._src.facade.snapshots import BodyState, JointState, Snapshot, SwitchKey
 from worldline._src.facade.start_state import StartState
 from worldline._src.kernels import drives
 from worldline._src.model.joint_kinds import MODES
@@ -40,8 +40,6 @@ from worldline._src.step.thread_guard import ThreadGuard
 
 if TYPE_CHECKING:
     from worldline._src.facade.options import DeactivationOptions
-    from worldline._src.facade.queries import QueryScene
-    from worldline._src.facade.sensor_values import Readings
     from worldline._src.facade.state_space import StateSpace
     from worldline._src.step.step_derivatives import StepTangent
 
@@ -64,48 +62,6 @@ _SOLVERS = {
 }
 MOTORS = (ActuatorType.SERVO, ActuatorType.MIMIC)
 """Those that are rows; a change to or from them makes the runtime anew."""
-
-
-class JointState(NamedTuple):
-    """State and commands of one joint."""
-
-    owner: Any
-    q: Array
-    v: Array
-    a: Array
-    force: Array
-    q_target: Array
-    v_target: Array
-    a_target: Array
-
-
-class BodyState(NamedTuple):
-    """Forces on one body: those that stay, and those for the next step only."""
-
-    owner: Any
-    held: Array
-    once: Array
-
-
-SwitchKey = tuple[int, str]
-"""Table and name of a constraint that can be switched or break."""
-
-
-class Snapshot(NamedTuple):
-    """State and commands by the objects of the description."""
-
-    joints: dict[int, JointState]
-    bodies: dict[int, BodyState]
-    clock: Array
-    control: Array
-    activation: Array
-    """Controls and activations of the scene's actuators, by their order; empty when they were none."""
-    mocap: Array
-    """Poses of the mocap bodies, by their order."""
-    switches: Mapping[SwitchKey, float] = MappingProxyType({})
-    """Constraints that are off, on or broken otherwise than their description says, by table and name."""
-    joint_commands: Mapping[str, Array] = MappingProxyType({})
-    """Effort, velocity and acceleration of joints between bodies, by name."""
 
 
 class Submodel(NamedTuple):
@@ -192,10 +148,10 @@ class Runtime:
         """Grows whenever a parameter is written."""
         self.spaces: dict[tuple[int, bool, bool], StateSpace] = {}
         """State spaces of the whole world, kept while nothing in them changes."""
-        self.queries: QueryScene | None = None
-        """Shapes for collision queries, made when first asked for."""
-        self.sensors: Readings | None = None
-        """Readings of sensors, made when first asked for."""
+        self.queries: Any = None
+        """Shapes for collision queries, a `queries.QueryScene` made when first asked for."""
+        self.sensors: Any = None
+        """Readings of sensors, `sensor_values.Readings` made when first asked for."""
         for body in scene.hierarchy.bodies:
             self.set_body_kind(body)
         for joint in self._joints():

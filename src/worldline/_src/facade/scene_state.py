@@ -23,7 +23,7 @@ from worldline._src.scene.world import World as Scene
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 STATE_KEYFRAME = "worldline:state"
 _COORDINATES = {"dof_pos": "q", "dof_target": "q_target"}
@@ -35,7 +35,7 @@ _VELOCITIES = {
 }
 
 
-def write_state(world: World, scene: Scene, *, drawn: bool = True) -> None:
+def write_state(world: WorldRuntime, scene: Scene, *, drawn: bool = True) -> None:
     """Write the state of a World into a copy of its description, with drawn poses that follow it or not."""
     runtime = world._live()
     slots = layout(runtime.scene)
@@ -91,7 +91,7 @@ def take_state(scene: Scene) -> Keyframe | None:
     return found[0] if found else None
 
 
-def read_state(world: World, state: Keyframe, slots: list[Slot], links: list[object]) -> None:
+def read_state(world: WorldRuntime, state: Keyframe, slots: list[Slot], links: list[object]) -> None:
     """Give a World the state of a keyframe.
 
     Args:

@@ -9,7 +9,7 @@ and any step; forces and accelerations are those that act now.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.link import Link
     from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.step_functions import StepFunction
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class SensorReading(NamedTuple):
@@ -65,7 +65,7 @@ class Sensor(Handle):
         ('velocimeter', 3, [0.0, 0.0, -1.962])
     """
 
-    def __init__(self, world: World, name: str, described: object) -> None:
+    def __init__(self, world: WorldRuntime, name: str, described: object) -> None:
         super().__init__(world)
         self._name = name
         self._described = described
@@ -160,7 +160,7 @@ class Sensor(Handle):
         return readings, k
 
 
-SensorFunction = Callable[["World"], VectorLike | float]
+SensorFunction = Callable[[Any], VectorLike | float]
 """Makes the reading of a `FunctionSensor` from its World."""
 
 
@@ -169,7 +169,7 @@ class FunctionSensor(Sensor):
 
     def __init__(
         self,
-        world: World,
+        world: WorldRuntime,
         name: str,
         function: Callable[..., object],
         dim: int,
@@ -257,7 +257,7 @@ class FunctionSensor(Sensor):
         """False: what the function reads is up to its user."""
         return False
 
-    def copy_to(self, world: World) -> FunctionSensor:
+    def copy_to(self, world: WorldRuntime) -> FunctionSensor:
         """The same sensor of another World."""
         kernel = None if self._kernel is None else self._kernel.copy_to(world)
         return FunctionSensor(world, self._name, self._function, self._dim, kernel)
@@ -279,7 +279,7 @@ class SensorCollection(NamedCollection[Sensor]):
         (['angle', 'time'], [2.904, 1.0])
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         super().__init__("sensor", self._handles)
         self._world = world
 
@@ -425,7 +425,7 @@ class SensorCollection(NamedCollection[Sensor]):
         return made | self._world._functions.sensors
 
 
-def scene_dim(world: World) -> int:
+def scene_dim(world: WorldRuntime) -> int:
     """How many numbers all sensors of the description have."""
     readings = readings_of(world)
     return 0 if readings is None else readings.table.size
@@ -444,14 +444,14 @@ def remove_sensor(sensor: Sensor) -> None:
 
 
 @exclusive
-def read_kinematic(world: World) -> None:
+def read_kinematic(world: WorldRuntime) -> None:
     """Read every sensor of places and velocities; an error names the first that cannot be read."""
     for sensor in world.sensors:
         if not sensor.needs_dynamics:
             sensor.value  # noqa: B018
 
 
-def readings_of(world: World) -> Readings | None:
+def readings_of(world: WorldRuntime) -> Readings | None:
     """The readings of a World as compiled now; None when its model has no table of sensors."""
     runtime = world._live()
     if runtime.sensors is None and runtime.model.sensors is not None:

@@ -32,7 +32,7 @@ from worldline._src.step.collision_rows import collision_shape
 if TYPE_CHECKING:
     from worldline._src.facade.link import Link
     from worldline._src.facade.rigid_body import RigidBody
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 FRICTION, RESTITUTION = 1.0, 0.0
 """Of shapes that say nothing else."""
@@ -248,7 +248,7 @@ class CollisionBody(MassiveFrame):
         self._world._configuration_changed()
 
 
-def add_ground_plane(world: World, height: float, friction: float, restitution: float) -> str:
+def add_ground_plane(world: WorldRuntime, height: float, friction: float, restitution: float) -> str:
     """See `World.add_ground_plane`."""
     world._require_design("adding a ground plane")
     z = values.real(height, "height of a ground plane")

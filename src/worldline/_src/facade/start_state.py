@@ -8,21 +8,37 @@ restores it object by object and keeps copies of the arrays; later ones copy tho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from worldline._src.facade.snapshots import Snapshot
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.spatial.poses import Array
 from worldline._src.step.array_runs import Run, Runs
-
-if TYPE_CHECKING:
-    from worldline._src.facade.runtime import Runtime, Snapshot
+from worldline._src.step.constraints import Constraints
+from worldline._src.step.simulation import Simulation
 
 _FIELDS = ("q", "v", "a", "force", "q_target", "v_target", "a_target", "body_f", "clock", "ground_dual")
+
+
+class CompiledArrays(Protocol):
+    """The arrays of a `Runtime` that a snapshot is restored to."""
+
+    sim: Simulation
+    constraints: Constraints | None
+    persistent_wrench: Array
+    one_shot_wrench: Array
+    control: Array
+    joint_commands: Array
+    mocap: Array
+
+    @property
+    def activation(self) -> Array: ...
 
 
 class StartState:
     """Copies of what `Runtime.restore` writes, right after it wrote a snapshot."""
 
-    def __init__(self, runtime: Runtime, saved: Snapshot) -> None:
+    def __init__(self, runtime: CompiledArrays, saved: Snapshot) -> None:
         self._saved = saved
         self._block = None if runtime.constraints is None else runtime.constraints.block
         written = [getattr(runtime.sim, name) for name in _FIELDS]
@@ -45,7 +61,7 @@ class StartState:
         )
         self.mocap = saved.mocap if saved.mocap.size and saved.mocap.shape == runtime.mocap.shape else None
 
-    def is_of(self, runtime: Runtime, saved: Snapshot) -> bool:
+    def is_of(self, runtime: CompiledArrays, saved: Snapshot) -> bool:
         """Whether these are the arrays of the runtime as it is now, and copies of this snapshot."""
         block = None if runtime.constraints is None else runtime.constraints.block
         return saved is self._saved and block is self._block

@@ -32,7 +32,7 @@ from worldline._src.spatial.poses import Array
 if TYPE_CHECKING:
     from worldline._src.facade.frame_rows import FrameRows
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _JOINT_STATE = {"q": "q", "dq": "v"}
 _JOINT_CONTROL = {
@@ -59,7 +59,7 @@ class _Found(NamedTuple):
 class Binding:
     """A space bound to the arrays of one runtime."""
 
-    def __init__(self, world: World, runtime: Runtime, space: StateSpace, control: bool) -> None:
+    def __init__(self, world: WorldRuntime, runtime: Runtime, space: StateSpace, control: bool) -> None:
         self.space = space
         found = [_resolve(world, runtime, variable, control) for variable in space.variables]
         rows = np.concatenate([np.zeros(0, np.int64), *(f.rows for f in found)])
@@ -164,7 +164,7 @@ class Binding:
             sim.written()
 
 
-def bind(world: World, space: StateSpace, control: bool) -> tuple[Runtime, Binding]:
+def bind(world: WorldRuntime, space: StateSpace, control: bool) -> tuple[Runtime, Binding]:
     """A space bound to the World as it is now; the last binding of a space is kept."""
     if not isinstance(space, StateSpace):
         raise values.ShapeError(f"a StateSpace is needed, got {space!r}")
@@ -182,7 +182,7 @@ def bind(world: World, space: StateSpace, control: bool) -> tuple[Runtime, Bindi
 # ---- names
 
 
-def _resolve(world: World, runtime: Runtime, variable: StateVariable, control: bool) -> _Found:
+def _resolve(world: WorldRuntime, runtime: Runtime, variable: StateVariable, control: bool) -> _Found:
     owner, _, quantity = variable.name.rpartition(".")
     if quantity == (_CONTROL if control else _ACTIVATION):
         return _actuator_row(runtime, owner, variable, control)
@@ -235,7 +235,7 @@ def _actuators(runtime: Runtime, *, activated: bool) -> list[str]:
 
 
 def _unknown(
-    world: World, name: str, owner: str, quantity: str, allowed: tuple[str, ...]
+    world: WorldRuntime, name: str, owner: str, quantity: str, allowed: tuple[str, ...]
 ) -> ArgumentError | NotFoundError:
     if quantity not in allowed:
         return ArgumentError(f"'{name}' is no variable here; it must end in one of .{', .'.join(allowed)}")
@@ -244,7 +244,7 @@ def _unknown(
     return NotFoundError(f"no owner '{owner}' of '{name}' in the World{nearest_name(owner, names)}")
 
 
-def _joints(world: World, owner: str) -> list[Any] | None:
+def _joints(world: WorldRuntime, owner: str) -> list[Any] | None:
     """The joints a name stands for: all of a multibody, or one of `multibody.joint`."""
     robot = world._multibodies.get(owner)
     if robot is not None:
@@ -286,7 +286,7 @@ def _body_rows(runtime: Runtime, body: Any, field: str) -> _Found:
     return _Found(np.arange(v.start, v.stop) + offset, [Piece.NUMBER] * 6)
 
 
-def _static_velocities(world: World, space: StateSpace) -> list[tuple[str, slice]]:
+def _static_velocities(world: WorldRuntime, space: StateSpace) -> list[tuple[str, slice]]:
     return [
         (variable.name, variable.slice)
         for variable in space.variables
@@ -299,7 +299,7 @@ def _static_velocities(world: World, space: StateSpace) -> list[tuple[str, slice
 # ---- spaces made from a World
 
 
-def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
+def state_space(world: WorldRuntime, *, rigid_only: bool = False) -> StateSpace:
     """Poses of rigid bodies, coordinates of multibodies, the velocities of both, activations of actuators."""
     runtime = world._live()
     model = runtime.model
@@ -332,7 +332,7 @@ def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
     return space.finalize()
 
 
-def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
+def control_space(world: WorldRuntime, *, rigid_only: bool = False) -> StateSpace:
     """Persistent torques and forces of rigid bodies, commanded efforts of multibodies, actuator controls."""
     runtime = world._live()
     table = runtime.model.actuators
@@ -349,7 +349,7 @@ def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
     return space.finalize()
 
 
-def controls_of(world: World, space: StateSpace) -> StateSpace:
+def controls_of(world: WorldRuntime, space: StateSpace) -> StateSpace:
     """The space itself, or, when it only names state, the controls of the objects it names."""
     allowed = {*_JOINT_CONTROL, *_BODY_CONTROL, _CONTROL}
     if any(name.rpartition(".")[2] in allowed for name in space.variable_names):
@@ -375,13 +375,13 @@ def controls_of(world: World, space: StateSpace) -> StateSpace:
 # ---- reading and writing
 
 
-def get_state(world: World, space: StateSpace) -> WorldState:
+def get_state(world: WorldRuntime, space: StateSpace) -> WorldState:
     """A copy of the state a space names."""
     runtime, binding = bind(world, space, control=False)
     return WorldState(space, binding.read_from(runtime), binding.manifold)
 
 
-def get_control(world: World, space: StateSpace) -> WorldControl:
+def get_control(world: WorldRuntime, space: StateSpace) -> WorldControl:
     """A copy of the controls a space names."""
     if isinstance(space, StateSpace) and space.is_finalized:
         space = controls_of(world, space)
@@ -390,7 +390,7 @@ def get_control(world: World, space: StateSpace) -> WorldControl:
 
 
 @exclusive
-def put(world: World, given: NamedVector, control: bool) -> None:
+def put(world: WorldRuntime, given: NamedVector, control: bool) -> None:
     """Check everything, then write everything."""
     kind = WorldControl if control else WorldState
     if not isinstance(given, kind):
@@ -399,7 +399,7 @@ def put(world: World, given: NamedVector, control: bool) -> None:
     binding.write(runtime, binding.checked(given.vector))
 
 
-def columns(world: World, runtime: Runtime, rows: FrameRows) -> dict[str, list[int]]:
+def columns(world: WorldRuntime, runtime: Runtime, rows: FrameRows) -> dict[str, list[int]]:
     """Where everything that has a name is in the rows of frames."""
     offsets, made = runtime.model.arenas.offsets, {}
     for name, body in world._rigid_bodies.items():

@@ -27,12 +27,12 @@ from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _MAKERS = {False: state_binding.state_space, True: state_binding.control_space}
 
 
-def own_space(world: World, *, control: bool, rigid_only: bool) -> StateSpace:
+def own_space(world: WorldRuntime, *, control: bool, rigid_only: bool) -> StateSpace:
     """The World's own space; made again when something in it changed."""
     runtime = world._live()
     kept = runtime.spaces
@@ -54,7 +54,7 @@ class _Continuation(NamedTuple):
     memory: dict[str, Array]
 
 
-def get_state(world: World, space: StateSpace) -> WorldState:
+def get_state(world: WorldRuntime, space: StateSpace) -> WorldState:
     """See `World.get_state`."""
     made = state_binding.get_state(world, space)
     if space.variable_names == own_space(world, control=False, rigid_only=False).variable_names:
@@ -65,7 +65,7 @@ def get_state(world: World, space: StateSpace) -> WorldState:
     return made
 
 
-def set_state(world: World, state: WorldState) -> None:
+def set_state(world: WorldRuntime, state: WorldState) -> None:
     """See `World.set_state`."""
     state_binding.put(world, state, control=False)
     kept, runtime = state._continuation, world._live()
@@ -75,7 +75,7 @@ def set_state(world: World, state: WorldState) -> None:
             runtime.recall(kept.memory)
 
 
-def get_vector(world: World, *, control: bool = False, rigid_only: bool = False) -> Array:
+def get_vector(world: WorldRuntime, *, control: bool = False, rigid_only: bool = False) -> Array:
     """All numbers of a space of the World."""
     space = own_space(world, control=control, rigid_only=rigid_only)
     runtime, binding = state_binding.bind(world, space, control)
@@ -84,7 +84,7 @@ def get_vector(world: World, *, control: bool = False, rigid_only: bool = False)
 
 @exclusive
 def set_vector(
-    world: World, value: VectorLike, what: str, *, control: bool = False, rigid_only: bool = False
+    world: WorldRuntime, value: VectorLike, what: str, *, control: bool = False, rigid_only: bool = False
 ) -> None:
     """Check size and numbers, then write all of them."""
     space = own_space(world, control=control, rigid_only=rigid_only)

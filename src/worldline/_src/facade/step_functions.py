@@ -69,7 +69,7 @@ PLACES = {"accelerations": ACCELERATION_STAGE, "end": END_STAGE}
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.sensors import FunctionSensor
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class WorldStepContext(StepContext):
@@ -77,7 +77,7 @@ class WorldStepContext(StepContext):
 
     __slots__ = ("_coordinates", "_dofs", "_rows", "_runtime", "_world")
 
-    def __init__(self, sim: Simulation, runtime: Runtime, world: World) -> None:
+    def __init__(self, sim: Simulation, runtime: Runtime, world: WorldRuntime) -> None:
         super().__init__(sim)
         self._runtime, self._world = runtime, world
         self._rows: dict[RigidBody | Link, int] = {}
@@ -141,7 +141,7 @@ class Workpieces(NamedTuple):
     actuators: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, world: World, what: str, bodies: Any, joints: Any, actuators: Any) -> Workpieces:
+    def of(cls, world: WorldRuntime, what: str, bodies: Any, joints: Any, actuators: Any) -> Workpieces:
         """Checked: bodies and joints of this World, actuators of its scene."""
         made = cls(tuple(bodies), tuple(joints), tuple(actuators))
         for handle in made.bodies:
@@ -201,7 +201,7 @@ class StepFunction(FixedAttributes):
     def __repr__(self) -> str:
         return f"<{self.kind} '{self.name}': {self.function!r}>"
 
-    def copy_to(self, world: World) -> StepFunction:
+    def copy_to(self, world: WorldRuntime) -> StepFunction:
         """The same for a clone of the World: handles stand for the objects of the same names."""
         works_on = Workpieces(
             tuple(find(world, handle._path()) for handle in self._works_on.bodies),
@@ -216,7 +216,7 @@ class StepFunction(FixedAttributes):
 class StepFunctions:
     """The functions of one World, in the order in which they are called."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         self._world = world
         self._all: dict[str, StepFunction] = {}
         self.detector: CollisionDetector | None = None

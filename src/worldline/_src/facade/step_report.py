@@ -34,7 +34,7 @@ from worldline._src.step.pack_motors import motor_efforts
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 Body = RigidBody | Link | None
 
@@ -205,7 +205,7 @@ class StepReport:
 
 
 @exclusive
-def step_report(world: World) -> StepReport:
+def step_report(world: WorldRuntime) -> StepReport:
     """See `World.step_report`."""
     runtime = world._live()
     counter, residual, unmet = np.zeros(t.COUNTERS, np.int64), 0.0, ()
@@ -253,7 +253,7 @@ def _methods(counter: np.ndarray) -> dict[str, int]:
     return {method: count for method, count in found.items() if count}
 
 
-def _notes(world: World) -> tuple[str, ...]:
+def _notes(world: WorldRuntime) -> tuple[str, ...]:
     """What a World does that its user may not expect."""
     moves = {id(link) for link, can_move, _ in movable_links(world._scene) if can_move}
     bodies: list[tuple[str, RigidBody | Link]] = [
@@ -312,7 +312,7 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
     return _dof_names(runtime, np.concatenate([places, speeds])) + tuple(dict.fromkeys(others))
 
 
-def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
+def _unmet(world: WorldRuntime, runtime: Runtime) -> tuple[str, ...]:
     """Hard constraints whose regularizers take off more than gravity, since nothing yields to them."""
     constraints = runtime.constraints
     assert constraints is not None
@@ -339,7 +339,7 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _fastest_approach(world: World, runtime: Runtime) -> str:
+def _fastest_approach(world: WorldRuntime, runtime: Runtime) -> str:
     """The pair in contact whose bodies approach fastest: n . (v_b - v_a) at the point is least."""
     constraints, model = runtime.constraints, runtime.model
     if constraints is None or constraints.collision is None:
@@ -425,7 +425,7 @@ def _clamped_actuators(runtime: Runtime) -> tuple[str, ...]:
     return tuple(table.label[working[u]] for u in np.flatnonzero(beyond).tolist())
 
 
-def _pairs(world: World) -> tuple[PairForce, ...]:
+def _pairs(world: WorldRuntime) -> tuple[PairForce, ...]:
     """Contacts of the last step by pair."""
     found: dict[tuple[int, int], list] = {}
     for contact in last_contacts(world):
@@ -443,7 +443,7 @@ def _pairs(world: World) -> tuple[PairForce, ...]:
 
 
 @exclusive
-def break_events(world: World) -> list[BreakEvent]:
+def break_events(world: WorldRuntime) -> list[BreakEvent]:
     """See `World.break_events`."""
     runtime = world._live()
     constraints = runtime.constraints
@@ -461,7 +461,7 @@ def break_events(world: World) -> list[BreakEvent]:
 
 
 @exclusive
-def contact_events(world: World) -> list[ContactEvent]:
+def contact_events(world: WorldRuntime) -> list[ContactEvent]:
     """See `World.contact_events`."""
     runtime = world._live()
     log, made = runtime.sim.contact_log, list(world._ended)
@@ -482,7 +482,7 @@ def dropped_contact_events(runtime: Runtime) -> int:
     return 0 if runtime.sim.contact_log is None else runtime.sim.contact_log.dropped
 
 
-def keep_contacts(world: World) -> None:
+def keep_contacts(world: WorldRuntime) -> None:
     """The topology is about to change: keep which bodies touch, by handle, until the World is compiled."""
     runtime = world._runtime
     log = None if runtime is None else runtime.sim.contact_log
@@ -493,7 +493,7 @@ def keep_contacts(world: World) -> None:
     world._touching = [Touch(who[a - 1], who[b - 1], world.frame, world.time) for a, b in pairs]
 
 
-def carry_contacts(world: World) -> None:
+def carry_contacts(world: WorldRuntime) -> None:
     """The World was compiled again: pairs of bodies still there go on, those of removed ones have ended."""
     kept, world._touching = world._touching, None
     runtime = world._runtime

@@ -25,7 +25,7 @@ from worldline._src.facade.values import TransformLike
 from worldline._src.spatial.poses import Array, rotation
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _FAR = 1e3
 """How far is looked when nothing is said [m]."""
@@ -65,7 +65,7 @@ class VisibilityQueries(KnownNames):
         [('near', 3.5)]
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
         self._world = world
 
     @exclusive

@@ -54,8 +54,9 @@ from worldline._src.facade.options import (
     variational_options,
 )
 from worldline._src.facade.rigid_body import RigidBody
-from worldline._src.facade.runtime import Runtime, Snapshot
+from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.sensors import Sensor
+from worldline._src.facade.snapshots import Snapshot
 from worldline._src.facade.step_functions import StepFunctions
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.values import TransformLike, VectorLike

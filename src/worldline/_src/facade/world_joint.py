@@ -34,7 +34,7 @@ from worldline._src.spatial.poses import Array, compose, inverse
 from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 _FREEDOMS = {
     JointType.FIXED: 0,
@@ -64,7 +64,7 @@ class WorldJoint(WorldJointPassive):
         (inf, False)
     """
 
-    def __init__(self, world: World, joint: described.WorldJoint) -> None:
+    def __init__(self, world: WorldRuntime, joint: described.WorldJoint) -> None:
         self._world = world
         self._described = joint
         self._gone = "the joint was removed with what it refers to"
@@ -388,7 +388,9 @@ class WorldJoint(WorldJointPassive):
         return f"WorldJoint('{self.name}', {self.type.name})"
 
 
-def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> tuple[described.WorldJoint, int]:
+def add_joint(
+    world: WorldRuntime, parent: Frame, child: Frame, spec: JointSpec
+) -> tuple[described.WorldJoint, int]:
     """The description of a joint between two bodies, checked against this world, and the next number."""
     world._require_design("adding a joint")
     if not isinstance(spec, JointSpec):

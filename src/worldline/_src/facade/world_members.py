@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from worldline._src.facade.jobs import StepJob
     from worldline._src.facade.kinematics_report import KinematicsReport
     from worldline._src.facade.recording import Recording
-    from worldline._src.facade.runtime import Runtime, Snapshot
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.snapshots import Snapshot
     from worldline._src.facade.state_space import StateSpace
     from worldline._src.facade.world import World
 else:
@@ -81,7 +82,7 @@ class WorldMembers(KnownNames):
             return self._job._clock
         return np.zeros(2) if self._carried is None else self._carried.clock
 
-    def _set_time(self, time: float) -> None:
+    def _set_time(self, time: float, /) -> None:
         self._time_start = time
         if self._runtime is not None:
             self._runtime.sim.clock[1] = 0.0
