@@ -13,7 +13,7 @@ import worldline.model as wm
 from worldline import math as wmath
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
-from worldline._src.facade import world_objects
+from worldline._src.facade.world import World
 
 R, LENGTH = 0.15, 0.35
 MASS = {"crank": 1.5, "rod": 0.8, "slider": 2.0}
@@ -157,7 +157,7 @@ def test_what_cannot_be_reduced_is_refused():
 
 
 def test_examples_of_independent_coordinates():
-    found = doctest.DocTestFinder().find(world_objects.WorldObjects.independent_coordinates)
+    found = doctest.DocTestFinder().find(World.independent_coordinates)
     runner = doctest.DocTestRunner()
     for each in found:
         runner.run(each)

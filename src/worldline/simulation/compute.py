@@ -15,7 +15,7 @@ from worldline._src.facade.executors import (
     ParallelExecutor,
     SequentialExecutor,
 )
-from worldline._src.facade.world_compute import WorldMemoryDiagnostics
+from worldline._src.facade.step_inspection import WorldMemoryDiagnostics
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 from worldline._src.step.pipeline import StageMetadata, WorldStepPipeline
 from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile

@@ -27,7 +27,7 @@ class Checkpoint:
     def __init__(self, world: WorldRuntime) -> None:
         self._world = world
         self._saved: dict[int, tuple[Any, dict[str, Any]]] = {}
-        for item in (world, *handles(world), *_parts(world._scene)):
+        for item in (world, *world._parts(), *handles(world), *_parts(world._scene)):
             self._saved[id(item)] = (item, {name: _copied(value) for name, value in vars(item).items()})
         self._options = world._options.copy()
 
@@ -55,7 +55,7 @@ def kill_handles(world: WorldRuntime, why: str) -> None:
     """Make every handle of a World invalid, with those that are made when first asked for."""
     for handle in list(handles(world)):
         handle._kill(why)
-    for table in (world._sensors, world._markers, world._joint_handles):
+    for table in (world._sensors, world._markers, world._connections.joint_handles):
         for handle in table.values():
             handle._kill(why)
 

@@ -390,6 +390,17 @@ def require_default(world: WorldRuntime, what: str) -> None:
         )
 
 
+def set_options(world: WorldRuntime, options: ClosureProjectionOptions) -> None:
+    """See `World.closure_projection`."""
+    if not isinstance(options, ClosureProjectionOptions):
+        raise values.ShapeError(f"closure_projection must be ClosureProjectionOptions, got {options!r}")
+    require_joints(world, options)
+    world._require_idle()
+    world._closure_projection, world._projection = options.copy(), None
+    if world._runtime is not None:
+        watch(world, world._runtime)
+
+
 def take_over(world: WorldRuntime, other: WorldRuntime) -> None:
     """Have the options of another World, whose joints have the same names."""
     given = other._closure_projection

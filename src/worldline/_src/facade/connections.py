@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Members of World that connect bodies beside the trees: joints it owns, distance springs, equalities."""
+"""Connections of bodies beside the trees: joints that a World owns, distance springs, equalities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from worldline._src.facade import values, world_joint
 from worldline._src.facade.collections import WorldJointCollection
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint_spec import JointSpec
-from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint import WorldJoint
@@ -25,7 +24,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 def _joint_arguments(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Frame, Frame, JointSpec]:
@@ -39,36 +38,17 @@ def _joint_arguments(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Fra
     raise values.ShapeError("add_joint takes (child, spec) or (parent, child, spec)")
 
 
-class WorldConnections(KnownNames):
+class Connections:
     """Joints between bodies, springs between bodies, and switches of equality constraints."""
 
-    def _start_connections(self) -> None:
-        self._joint_handles: dict[int, WorldJoint] = {}
-
-    # ---- joints
-
-    @overload
-    def add_joint(self, child: Frame, spec: JointSpec) -> WorldJoint: ...
-
-    @overload
-    def add_joint(self, parent: Frame, child: Frame, spec: JointSpec) -> WorldJoint: ...
+    def __init__(self, world: WorldRuntime) -> None:
+        self._world = world
+        self.joint_handles: dict[int, WorldJoint] = {}
+        """Handles of joints by the id of their description."""
 
     def add_joint(self, *given: Any, **named: Any) -> WorldJoint:
-        """A joint that the World owns: `add_joint(parent, child, spec)`, or `(child, spec)` to the world.
-
-        Bodies and links keep their own freedom; a step holds the joint by constraint rows. Types are FIXED,
-        REVOLUTE, PRISMATIC, SPHERICAL, SCREW, UNIVERSAL and PLANAR. Without transforms or anchors in the spec
-        the joint is where the child is, and their pose now is what is kept; with anchors the relative
-        rotation now is.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b", position=(1, 0, 0))
-            >>> world.add_joint(a, b, sx.JointSpec(name="weld", type=sx.JointType.FIXED)).num_dofs
-            0
-        """
-        world = cast("World", self)
+        """See `World.add_joint`."""
+        world = self._world
         parent, child, spec = _joint_arguments(given, named)
         made, number = world_joint.add_joint(world, parent, child, spec)
         world._numbers["joint"] = number
@@ -78,7 +58,7 @@ class WorldConnections(KnownNames):
 
     def _joints_by_name(self) -> dict[str, WorldJoint]:
         """Handles of all joints of the description beside its trees."""
-        world, handles = cast("World", self), self._joint_handles
+        world, handles = self._world, self.joint_handles
         made = {}
         for joint in world._scene.joints:
             if id(joint) not in handles or handles[id(joint)]._described is not joint:
@@ -88,20 +68,20 @@ class WorldConnections(KnownNames):
 
     @property
     def joints(self) -> WorldJointCollection:
-        """Joints that the World owns; those of trees are in their multibody."""
+        """See `World.joints`."""
         return WorldJointCollection("joint", self._joints_by_name)
 
     @property
     def num_joints(self) -> int:
-        """Number of joints that the World owns."""
-        return len(cast("World", self)._scene.joints)
+        """See `World.num_joints`."""
+        return len(self._world._scene.joints)
 
     def get_joint(self, name: str) -> WorldJoint | None:
-        """The joint of a name, None when there is none."""
+        """See `World.get_joint`."""
         return self._joints_by_name().get(values.key(name, "name of a joint"))
 
     def has_joint(self, name: str) -> bool:
-        """Whether the World owns a joint of this name."""
+        """See `World.has_joint`."""
         return isinstance(name, str) and name in self._joints_by_name()
 
     # ---- distance springs
@@ -118,19 +98,8 @@ class WorldConnections(KnownNames):
         child_anchor: VectorLike | None = None,
         damping: float = 0.0,
     ) -> None:
-        """A spring along the line between two points of two bodies.
-
-        Args:
-            name: unique among the springs.
-            parent: first body.
-            child: second body.
-            rest_length: where it pulls with nothing [m].
-            stiffness: [N/m], positive.
-            parent_anchor: point of the first body in its frame [m], (3,); its origin when None.
-            child_anchor: the same for the second; both are given or none.
-            damping: [N s/m].
-        """
-        world = cast("World", self)
+        """See `World.add_rigid_body_distance_spring`."""
+        world = self._world
         world._require_design("adding a distance spring")
         label = values.text(name, "name of a distance spring")
         if not label:
@@ -161,7 +130,7 @@ class WorldConnections(KnownNames):
         world._topology_changed()
 
     def _spring(self, name: str) -> tuple[int, DistanceSpring]:
-        springs, name = cast("World", self)._scene.distance_springs, values.key(name, "name of a spring")
+        springs, name = self._world._scene.distance_springs, values.key(name, "name of a spring")
         for k, spring in enumerate(springs):
             if spring.name == name:
                 return k, spring
@@ -169,21 +138,21 @@ class WorldConnections(KnownNames):
         raise NotFoundError(f"no distance spring '{name}'{nearest_name(str(name), names)}")
 
     def has_rigid_body_distance_spring(self, name: str) -> bool:
-        """Whether there is a spring of this name."""
+        """See `World.has_rigid_body_distance_spring`."""
         return isinstance(name, str) and any(
-            spring.name == name for spring in cast("World", self)._scene.distance_springs
+            spring.name == name for spring in self._world._scene.distance_springs
         )
 
     def get_rigid_body_distance_spring_parameters(self, name: str) -> tuple[float, float]:
-        """Length at rest [m] and stiffness [N/m] of a spring."""
+        """See `World.get_rigid_body_distance_spring_parameters`."""
         spring = self._spring(name)[1]
         return spring.rest_length, spring.stiffness
 
     def set_rigid_body_distance_spring_parameters(
         self, name: str, rest_length: float, stiffness: float
     ) -> None:
-        """Change a spring, also between steps."""
-        world = cast("World", self)
+        """See `World.set_rigid_body_distance_spring_parameters`."""
+        world = self._world
         k, spring = self._spring(name)
         rest = values.non_negative(rest_length, "rest_length")
         strong = values.positive(stiffness, "stiffness")
@@ -194,8 +163,8 @@ class WorldConnections(KnownNames):
         world._configuration_changed()
 
     def remove_rigid_body_distance_spring(self, name: str) -> None:
-        """Take a spring out, in design mode or within `edit()`."""
-        world = cast("World", self)
+        """See `World.remove_rigid_body_distance_spring`."""
+        world = self._world
         k, _ = self._spring(name)
         world._require_design(f"removing distance spring '{name}'")
         del world._scene.distance_springs[k]
@@ -204,24 +173,8 @@ class WorldConnections(KnownNames):
     # ---- equality constraints of a scene
 
     def add_equality(self, equality: Any) -> None:
-        """Add an equality constraint of the description, such as `msd.EqualityConnect`, in design mode.
-
-        It refers to links, joints, sites and tendons by their names in the description: that of a rigid body
-        is its own, that of a link or joint has its multibody in front, such as "arm/tip". A copy is kept.
-        Without a name it gets one; `is_equality_active`, `set_equality_active` and `get_equality_force` take
-        names.
-
-        Example:
-            >>> from worldline import msd
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> a = world.add_rigid_body("a", position=(1, 0, 0))
-            >>> hook = msd.ConnectConstraintType.link_anchor("a", (-1, 0, 0))
-            >>> world.add_equality(msd.EqualityConnect(name="hook", connect_type=hook))
-            >>> world.is_equality_active("hook")
-            True
-        """
-        world = cast("World", self)
+        """See `World.add_equality`."""
+        world = self._world
         world._require_design("adding an equality constraint")
         made = world._scene.equality_constraint_set
         fields = {field.kind.item.struct: name for name, field in made._fields.items()}  # type: ignore[attr-defined]
@@ -247,7 +200,7 @@ class WorldConnections(KnownNames):
         world._topology_changed()
 
     def _equality(self, name: str) -> int:
-        world = cast("World", self)
+        world = self._world
         runtime = world._live()
         table = runtime.model.equalities
         labels = [] if table is None else table.label
@@ -259,26 +212,22 @@ class WorldConnections(KnownNames):
         return row
 
     def is_equality_active(self, name: str) -> bool:
-        """Whether an equality constraint of the scene acts."""
-        row, world = self._equality(name), cast("World", self)
+        """See `World.is_equality_active`."""
+        row, world = self._equality(name), self._world
         return bool(world._live().switches[row] == ON)
 
     def set_equality_active(self, name: str, active: bool) -> None:
-        """Switch an equality constraint of the scene on or off, also between steps."""
+        """See `World.set_equality_active`."""
         if not isinstance(active, bool):
             raise values.ShapeError(f"active must be True or False, got {active!r}")
-        row, world = self._equality(name), cast("World", self)
+        row, world = self._equality(name), self._world
         world._require_idle()
         world._live().switches[row] = ON if active else OFF
         world._live().sim.wake()
 
     def get_equality_force(self, name: str) -> Array:
-        """What the last step did by an equality constraint.
-
-        Of points and poses: torque [N m] and force [N] on the first end, world axes, (6,); the second feels
-        the opposite. Of joints and tendons: the generalized force that follows [N or N m], (1,).
-        """
-        row, world = self._equality(name), cast("World", self)
+        """See `World.get_equality_force`."""
+        row, world = self._equality(name), self._world
         constraints = world._live().constraints
         assert constraints is not None
         wrench = constraints.column.equality_wrench[row]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from worldline._src.facade import queries
+from worldline._src.facade import jobs, queries, sensors, values
 from worldline._src.facade.closure_projection import ClosureProjectionReport
 from worldline._src.facade.contacts import Contact
 from worldline._src.facade.link import Link
@@ -108,3 +108,29 @@ def kinematics_report(world: WorldRuntime, collision: bool) -> KinematicsReport:
         contacts,
         first,
     )
+
+
+def step_kinematics(
+    world: WorldRuntime, n: int, update_collision: bool, update_sensors: bool
+) -> KinematicsReport:
+    """See `World.step_kinematics`."""
+    count = jobs.step_count(n, "step_kinematics")
+    for name, wanted in (("update_collision", update_collision), ("update_sensors", update_sensors)):
+        if not isinstance(wanted, bool):
+            raise values.ShapeError(f"{name} must be True or False, got {wanted!r}")
+    if update_sensors:
+        sensors.read_kinematic(world)
+    if count == 0:
+        return kinematics_report(world, update_collision)
+    world._require_no_edit("a step")
+    if not world._simulating:
+        world.enter_simulation_mode()
+    runtime = world._live()
+    with runtime.guard:
+        if world._recorder is None:
+            runtime.tick(count)
+        else:
+            world._replay._tick(runtime, count)
+        runtime.sim.fresh_poses()
+        runtime.sim.fresh_velocities()
+    return kinematics_report(world, update_collision)

@@ -164,8 +164,8 @@ def restore(world: WorldRuntime, path: str | PathLike[str]) -> None:
     made = type(world).__new__(type(world))
     _fill(made, saved, where)
     kill_handles(world, "its World was loaded from a file")
-    for handle in handles(made):
-        handle._world = world
+    for owned in (*handles(made), *made._parts(), made._functions):
+        owned._world = world
     replay = world._replay
     replay._forget()
     vars(world).clear()

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import CapabilityError, NotFoundError
-from worldline._src.facade.kinds import PhysicalParameter
+from worldline._src.facade import values
+from worldline._src.facade.kinds import PhysicalParameter, member
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.named_tuple import NamedTuple
@@ -81,6 +82,23 @@ _OF_JOINT = {
 }
 _SIZES = {facts.kind: facts.lengths for facts in SHAPES.values() if facts.sizes}
 """How many sizes count, by the name of the type of a shape in a Model."""
+
+
+def add_parameter(
+    world: WorldRuntime,
+    owner: RigidBody | Link | Joint | WorldRuntime,
+    parameter: PhysicalParameter,
+    lower: float | None,
+    upper: float | None,
+) -> None:
+    """See `World.add_differentiable_parameter`."""
+    world._require_idle()
+    kind = member(PhysicalParameter, parameter, "parameter")
+    bounds = [
+        None if x is None else values.real(x, name)
+        for x, name in ((lower, "lower_bound"), (upper, "upper_bound"))
+    ]
+    world._parameters.append(parameter_of(world, owner, kind, *bounds))
 
 
 def parameter_of(

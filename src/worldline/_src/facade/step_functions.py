@@ -246,6 +246,17 @@ class StepFunctions:
         self._all[name] = made
         self._changed()
 
+    def add_stage(
+        self, name: str, function: WorldFunction | Kernel, place: str, **works_on: Unpack[WorksOn]
+    ) -> None:
+        """A stage of the user, `add` says with what; see `World.add_stage`."""
+        if place not in PLACES:
+            hint = nearest_name(str(place), list(PLACES))
+            raise ArgumentError(
+                f"place of stage '{name}' must be one of {', '.join(PLACES)}, got {place!r}{hint}"
+            )
+        self.add(name, PLACES[place], function, **works_on)
+
     def made(
         self,
         name: str,

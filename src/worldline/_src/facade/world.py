@@ -1,51 +1,82 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The World: owns time, topology, state and stepping, and hands the work to the modules beside it.
+"""The World: the public names of a simulated world, and its life from description to steps.
 
 In design mode objects are added and removed; in simulation mode time passes. Between the two lies one
 check of everything. A World holds a scene description, a runtime compiled from it when something is read or
-stepped, and the tables of its handles.
+stepped, the tables of its handles, and its parts: settings, connections, ignored pairs, balance, inspection
+of steps, replay, functions of the user. Public members hand on to a part or to the module that works; parts
+know the World as `WorldRuntime`.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from os import PathLike
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
+from weakref import WeakMethod
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from worldline._src.collision.detector import CollisionDetector
+from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, BusyError, OperationError, require_kind
 from worldline._src.facade import (
+    cloning,
     closure_projection,
     construction,
+    contacts,
     edit,
+    end_effector,
     loading,
     loop_closure,
+    marker,
+    metrics,
     removal,
     requirements,
     scene_options,
+    shapes,
     step_report,
     values,
+    world_copies,
 )
+from worldline._src.facade import independent_coordinates as independents
 from worldline._src.facade.body_options import InertiaLike, RigidBodyOptions, overridden
 from worldline._src.facade.checkpoint import kill_handles
-from worldline._src.facade.connections import WorldConnections
+from worldline._src.facade.closure_projection import ClosureProjectionOptions, ClosureProjectionReport
+from worldline._src.facade.collections import (
+    LoopClosureCollection,
+    NamedCollection,
+    RigidBodyCollection,
+    WorldJointCollection,
+)
+from worldline._src.facade.connections import Connections
+from worldline._src.facade.contacts import Contact, ContactForce
+from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.executors import ComputeExecutor, require_executor, step_arguments
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.ignored_pairs import IgnoredPairs
+from worldline._src.facade.joint import Joint
+from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.kinds import (
     ComputeAcceleratorPolicy,
     ContactGradientMode,
     ContactSolverMethod,
     LoopClosureFamily,
+    PhysicalParameter,
     RigidBodySolver,
+    WorldSyncStage,
 )
+from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec, follow_frame
 from worldline._src.facade.marker import Marker
+from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
     DeactivationOptions,
@@ -53,46 +84,93 @@ from worldline._src.facade.options import (
     WorldOptions,
     variational_options,
 )
+from worldline._src.facade.replay import Replay, ReplayCheck
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime
-from worldline._src.facade.sensors import Sensor
+from worldline._src.facade.sensors import Sensor, SensorCollection
+from worldline._src.facade.settings import Settings
 from worldline._src.facade.snapshots import Snapshot
-from worldline._src.facade.step_functions import StepFunctions
+from worldline._src.facade.step_functions import (
+    CONTROLLER,
+    FORCE_ELEMENT,
+    NATIVE,
+    OBSERVER,
+    StepFunction,
+    StepFunctions,
+    WorksOn,
+    WorldStepContext,
+    works_on_keywords,
+)
+from worldline._src.facade.step_inspection import StepInspection, WorldMemoryDiagnostics
 from worldline._src.facade.step_options import StepOptions
+from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.facade.world_compute import WorldCompute
-from worldline._src.facade.world_contacts import WorldContacts
-from worldline._src.facade.world_copies import WorldCopies
-from worldline._src.facade.world_derivatives import WorldDerivatives
-from worldline._src.facade.world_elements import WorldElements
+from worldline._src.facade.world_balance import WorldBalance
+from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_kind import known_kind
-from worldline._src.facade.world_members import WorldMembers
-from worldline._src.facade.world_objects import WorldObjects
-from worldline._src.facade.world_settings import WorldSettings
-from worldline._src.facade.world_whole import WorldWhole
+from worldline._src.facade.world_state import WorldControl, WorldState
+from worldline._src.later import DeferredModule
 from worldline._src.scene.closures import FrameRef
+from worldline._src.scene.geometry import SiteShape
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
+from worldline._src.step.balance import PointsLike
 from worldline._src.step.divergence import DIVERGENCE_LIMIT, DivergencePolicy
+from worldline._src.step.pipeline import WorldStepPipeline
+from worldline._src.step.profiling import WorldStepProfile
 from worldline._src.step.thread_guard import FREE, STEP
+from worldline._src.step.user_kernels import Kernel
+
+if TYPE_CHECKING:
+    from worldline._src.collision.results import CollisionOption
+    from worldline._src.facade import (
+        derivatives,
+        explain,
+        fingerprint,
+        jobs,
+        keyframes,
+        kinematics_report,
+        ledger,
+        persistence,
+        physical_parameters,
+        queries,
+        state_binding,
+        state_vectors,
+        visibility,
+    )
+    from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.derivatives import DerivativeCheck, StepDerivatives, StepGradient
+    from worldline._src.facade.explain import Explanation
+    from worldline._src.facade.jobs import StepJob
+    from worldline._src.facade.kinematics_report import KinematicsReport
+    from worldline._src.facade.ledger import EnergyLedger
+    from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
+    from worldline._src.facade.query_options import CollisionQueryOptions
+    from worldline._src.facade.recording import Recording
+    from worldline._src.facade.state_space import StateSpace
+    from worldline._src.facade.visibility import VisibilityQueries
+    from worldline._src.model.model import Model
+else:
+    derivatives = DeferredModule("facade.derivatives")
+    explain = DeferredModule("facade.explain")
+    fingerprint = DeferredModule("facade.fingerprint")
+    jobs = DeferredModule("facade.jobs")
+    keyframes = DeferredModule("facade.keyframes")
+    kinematics_report = DeferredModule("facade.kinematics_report")
+    ledger = DeferredModule("facade.ledger")
+    persistence = DeferredModule("facade.persistence")
+    physical_parameters = DeferredModule("facade.physical_parameters")
+    queries = DeferredModule("facade.queries")
+    state_binding = DeferredModule("facade.state_binding")
+    state_vectors = DeferredModule("facade.state_vectors")
+    visibility = DeferredModule("facade.visibility")
 
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
 
 
 @known_kind
-class World(
-    WorldSettings,
-    WorldObjects,
-    WorldMembers,
-    WorldWhole,
-    WorldContacts,
-    WorldConnections,
-    WorldCompute,
-    WorldCopies,
-    WorldDerivatives,
-    WorldElements,
-):
+class World(KnownNames):
     """A simulated world.
 
     Args:
@@ -170,10 +248,17 @@ class World(
 
     def _start(self, options: WorldOptions) -> None:
         """An empty world in design mode."""
-        self._start_members()
-        self._start_compute()
-        self._start_derivatives()
-        self._start_connections()
+        self._replay = Replay(self)
+        self._recorder: Replay | None = None
+        self._job: StepJob | None = None
+        self._layout_edits = 0
+        """Grows with every change that handles make to the description alone."""
+        self._settings = Settings(self)
+        self._connections = Connections(self)
+        self._ignored_pairs = IgnoredPairs(self)
+        self._balance = WorldBalance(self)
+        self._inspection = StepInspection(self)
+        self._parameters: list[physical_parameters.Parameter] = []
         self._options = options
         self._functions = StepFunctions(self)
         self._scene = Scene()
@@ -205,6 +290,10 @@ class World(
         """Contacts that ended before the last call of steps because a body was removed."""
         self._ended_since: list[step_report.ContactEvent] = []
         """The same since that call."""
+
+    def _parts(self) -> tuple[Settings, Connections, IgnoredPairs, WorldBalance, StepInspection]:
+        """Parts whose state an `edit()` that fails takes back."""
+        return self._settings, self._connections, self._ignored_pairs, self._balance, self._inspection
 
     # ---- objects
 
@@ -454,10 +543,10 @@ class World(
         if options is not None:
             if n != 1:
                 raise ArgumentError("give step its number of steps in the options or as n, not both")
-            self._step_with(options, executor)
+            self._inspection.step_with(options, executor)
             return
         if executor is not None:
-            require_executor(executor).step(self._self(), n)
+            require_executor(executor).step(self, n)
             return
         if n.__class__ is not int:
             n = values.count(n, "n of step")
@@ -470,7 +559,7 @@ class World(
             runtime = self._ready()
         self._begin_call(runtime)
         if self._recorder is not None:
-            self._step_recorded(runtime, n)
+            self._inspection.step_recorded(runtime, n)
             return
         guard = runtime.guard
         if guard.busy:
@@ -502,6 +591,1654 @@ class World(
             self.enter_simulation_mode()
         self._checked = True
         return self._live()
+
+    # ---- time, gravity and the choice of methods
+
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        return self._options.time_step
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        time = self.time
+        self._settings.set("time_step", value)
+        self._set_time(time)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]: what was last set, and the time step for every step since."""
+        return self._time_start + float(self._clock()[1]) * self._options.time_step
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._require_idle()
+        self._set_time(values.non_negative(value, "World time"))
+
+    @property
+    def frame(self) -> int:
+        """Number of steps made."""
+        return int(self._clock()[0])
+
+    @property
+    def gravity(self) -> Array:
+        """[m/s^2], (3,)."""
+        return self._options.gravity
+
+    @gravity.setter
+    def gravity(self, value: VectorLike) -> None:
+        self._settings.set("gravity", value)
+
+    @property
+    def actuator_names(self) -> list[str]:
+        """Names of the actuators of the scene, in the order of `actuator_controls`.
+
+        Actuators that the scene disables, all of them or a group, are in it too: they keep their entry and
+        exert no force.
+        """
+        table = self._live().model.actuators
+        return [] if table is None else list(table.label)
+
+    @property
+    def actuator_controls(self) -> Array:
+        """Controls of the actuators of the scene, (len(actuator_names),); a copy, assign it to change it."""
+        return self._live().control.copy()
+
+    @actuator_controls.setter
+    def actuator_controls(self, value: VectorLike) -> None:
+        self._require_idle()
+        runtime = self._live()
+        runtime.control[:] = values.dof_vector(value, len(runtime.control), "actuator controls")
+        runtime.controls_written()
+
+    @property
+    def actuator_activations(self) -> Array:
+        """Activations of the actuators that have one, in the order of `actuator_names`; a copy, assign it.
+
+        Integrators, filters and muscles have an activation. It is state: `state_space()` names every one as
+        `<actuator>.activation`, with the bounds that the scene gives.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> scene = msd.from_str('''<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body>
+            ...   </worldbody><actuator><motor name="plain" joint="j"/>
+            ...   <general name="lazy" joint="j" dyntype="filter" dynprm="0.1"/></actuator></mujoco>''',
+            ...   format="mjcf")
+            >>> world = sx.World.from_scene(scene)
+            >>> world.actuator_controls = [0.0, 1.0]
+            >>> world.step(n=100)
+            >>> world.actuator_activations.round(3).tolist()
+            [0.867]
+        """
+        return self._live().activation.copy()
+
+    @actuator_activations.setter
+    def actuator_activations(self, value: VectorLike) -> None:
+        self._require_idle()
+        runtime = self._live()
+        runtime.activation[:] = values.dof_vector(value, len(runtime.activation), "actuator activations")
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """The scalar of all arrays: double precision."""
+        return self._options.dtype
+
+    @property
+    def is_simulation_mode(self) -> bool:
+        """False while objects may be added and removed, True once time passes."""
+        return self._simulating
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether steps can be derived."""
+        return self._options.differentiable
+
+    @property
+    def options(self) -> WorldOptions:
+        """All options as one value; a copy."""
+        return self._options.copy()
+
+    @property
+    def rigid_body_solver(self) -> RigidBodySolver:
+        """Method for free rigid bodies."""
+        return self._options.rigid_body_solver
+
+    @rigid_body_solver.setter
+    def rigid_body_solver(self, value: RigidBodySolver) -> None:
+        self._settings.set("rigid_body_solver", value)
+
+    @property
+    def multibody_options(self) -> MultibodyOptions:
+        """How multibodies are integrated; a copy, assign it back to change it."""
+        return self._options.multibody_options.copy()
+
+    @multibody_options.setter
+    def multibody_options(self, value: MultibodyOptions) -> None:
+        self._settings.set("multibody_options", value)
+
+    @property
+    def contact_solver_method(self) -> ContactSolverMethod:
+        """How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran."""
+        return self._options.contact_solver_method
+
+    @contact_solver_method.setter
+    def contact_solver_method(self, value: ContactSolverMethod) -> None:
+        self._settings.set("contact_solver_method", value)
+
+    @property
+    def contact_gradient_mode(self) -> ContactGradientMode:
+        """Which derivative of contact is returned."""
+        return self._options.contact_gradient_mode
+
+    @contact_gradient_mode.setter
+    def contact_gradient_mode(self, value: ContactGradientMode) -> None:
+        self._settings.set("contact_gradient_mode", value)
+
+    @property
+    def compute_accelerator_policy(self) -> ComputeAcceleratorPolicy:
+        """Where work may run."""
+        return self._options.compute_accelerator_policy
+
+    @compute_accelerator_policy.setter
+    def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
+        self._settings.set("compute_accelerator_policy", value)
+
+    @property
+    def deactivation_options(self) -> DeactivationOptions:
+        """When resting islands fall asleep; a copy, assign it back to change it."""
+        return self._options.deactivation_options.copy()
+
+    @deactivation_options.setter
+    def deactivation_options(self, value: DeactivationOptions) -> None:
+        self._settings.set("deactivation_options", value)
+
+    @property
+    def deactivation_enabled(self) -> bool:
+        """Whether resting islands fall asleep."""
+        return self._options.deactivation_options.enabled
+
+    @property
+    def strict_solver_resolution(self) -> bool:
+        """Whether only the methods that were asked for may run.
+
+        `contact_solver_method` then solves islands of any size, also those that another method would solve
+        faster or in less memory, and no other method is tried where it does not converge. What has no such
+        method (an accelerator) is refused before the first step.
+        """
+        return self._options.strict_solver_resolution
+
+    @strict_solver_resolution.setter
+    def strict_solver_resolution(self, value: bool) -> None:
+        self._settings.set("strict_solver_resolution", value)
+
+    @property
+    def contact_sweeps(self) -> int:
+        """Sweeps of sequential impulses over an island in a step at most; 0 goes on until it is solved.
+
+        Few sweeps are for large heaps that must be quick rather than exact. They begin with the forces of the
+        last step, so a heap of 1,000 boxes stands with four of them, in a hundredth of the time that it takes
+        to solve every step. Contacts then overlap by up to a millimetre and bodies at rest creep by about a
+        centimetre a second; eight sweeps halve both. `StepReport.converged` says which steps were not solved.
+        Newton's method and pivoting have no sweeps.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(
+            ...     contact_solver_method=sx.ContactSolverMethod.SEQUENTIAL_IMPULSE, contact_sweeps=4
+            ... )
+            >>> _ = world.add_ground_plane()
+            >>> box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.1))
+            >>> _ = box.add_collision_shape(sx.CollisionShape.box((0.1, 0.1, 0.1)))
+            >>> world.step(n=100)
+            >>> world.step_report().iterations <= 4, round(float(box.translation[2]), 3)
+            (True, 0.1)
+        """
+        return self._options.contact_sweeps
+
+    @contact_sweeps.setter
+    def contact_sweeps(self, value: int) -> None:
+        self._settings.set("contact_sweeps", value)
+
+    def _set_divergence(self, runtime: Runtime) -> None:
+        """Tell a new runtime what happens when a step diverges."""
+        options = self._options
+        runtime.set_divergence(
+            options.divergence_policy, options.divergence_limit, WeakMethod(self._reset_diverged)
+        )
+
+    def _reset_diverged(self, runtime: Runtime) -> None:
+        """What `reset` does, for a runtime that a step runs on."""
+        assert self._initial is not None
+        runtime.reset(self._initial)
+        self._time_start, runtime.sim.clock[1] = self._initial_time, 0.0
+
+    @property
+    def divergence_policy(self) -> DivergencePolicy:
+        """What happens when a step diverges; also set from its text, such as "freeze"."""
+        return self._options.divergence_policy
+
+    @divergence_policy.setter
+    def divergence_policy(self, value: DivergencePolicy | str) -> None:
+        self._settings.set("divergence_policy", value)
+
+    @property
+    def divergence_limit(self) -> float:
+        """Largest coordinate, velocity, acceleration and activation that a step may end with, SI units."""
+        return self._options.divergence_limit
+
+    @divergence_limit.setter
+    def divergence_limit(self, value: float) -> None:
+        self._settings.set("divergence_limit", value)
+
+    @property
+    def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
+        """What was asked for, what a step makes of it, and why."""
+        return requirements.resolved_configuration(self)
+
+    # ---- objects by kind, name and number
+
+    @property
+    def rigid_bodies(self) -> RigidBodyCollection:
+        """All rigid bodies in construction order."""
+        return RigidBodyCollection("rigid body", lambda: self._rigid_bodies)
+
+    @property
+    def multibodies(self) -> NamedCollection[Multibody]:
+        """All multibodies in construction order."""
+        return NamedCollection("multibody", lambda: self._multibodies)
+
+    @property
+    def loop_closures(self) -> LoopClosureCollection:
+        """All loop closures in construction order."""
+        return LoopClosureCollection("loop closure", lambda: self._loop_closures)
+
+    @property
+    def closure_projection(self) -> ClosureProjectionOptions:
+        """How closures with the policy PROJECT are closed; a copy, assign it back to change it.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> world.closure_projection = sx.ClosureProjectionOptions(tolerance=1e-8)
+            >>> world.closure_projection.tolerance
+            1e-08
+        """
+        return self._closure_projection.copy()
+
+    @closure_projection.setter
+    def closure_projection(self, value: ClosureProjectionOptions) -> None:
+        closure_projection.set_options(self, value)
+
+    @property
+    def closure_projection_report(self) -> ClosureProjectionReport | None:
+        """What the last projection of closures did, up to date; None when there was none."""
+        self._live()
+        return self._projection_report
+
+    def independent_coordinates(
+        self,
+        independent: Iterable[Joint | DegreeOfFreedom] | Joint | DegreeOfFreedom | None = None,
+        *,
+        closures: Iterable[LoopClosure] | LoopClosure | None = None,
+    ) -> independents.IndependentCoordinates:
+        """The World as a closed mechanism of as many coordinates as it has freedoms: a view of its own.
+
+        Trees, closures and their numbers of degrees of freedom stay what they are.
+
+        Args:
+            independent: joints or degrees of freedom whose velocities determine all others; None for those
+                that do so best at the present coordinates.
+            closures: which closures count; all that are enabled when None. They must be closed.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(gravity=(0, 0, 0))
+            >>> carts = world.add_multibody("carts")
+            >>> base = carts.add_link("base")
+            >>> for name in "ab":
+            ...     spec = sx.JointSpec(name, sx.JointType.PRISMATIC, axis=(1, 0, 0))
+            ...     cart = carts.add_link(name, base, spec, mass=2.0)
+            >>> rod = world.add_loop_closure("rod", frame_a=carts.links["a"], frame_b=carts.links["b"])
+            >>> reduced = world.independent_coordinates(carts.joints["a"])
+            >>> reduced.mass_matrix.tolist(), reduced.forward_dynamics([8.0]).tolist()
+            ([[4.0]], [2.0])
+        """
+        return independents.independent_coordinates(self, closures, independent)
+
+    @property
+    def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:
+        """All named frames in construction order."""
+        return NamedCollection("frame", lambda: self._frames)
+
+    @property
+    def sensors(self) -> SensorCollection:
+        """All sensors of the description in the order of their readings; `values` reads all at once."""
+        return SensorCollection(self)
+
+    @property
+    def markers(self) -> NamedCollection[Marker]:
+        """All named places on bodies and on the world; sites of a file are among them."""
+        return NamedCollection("marker", lambda: marker.markers_by_name(self))
+
+    def add_marker(
+        self,
+        name: str = "",
+        parent: Frame | None = None,
+        *,
+        position: VectorLike = (0.0, 0.0, 0.0),
+        orientation: VectorLike = (0.0, 0.0, 0.0, 1.0),
+        shape: SiteShape = SiteShape.Sphere,
+        size: VectorLike = (0.01, 0.0, 0.0),
+        rgba: VectorLike = (0.5, 0.5, 0.5, 1.0),
+    ) -> Marker:
+        """A named place without mass, in design mode or within `edit()`.
+
+        Args:
+            name: unique among the markers; made up when empty.
+            parent: rigid body or link it moves with; the world when None.
+            position: in the parent [m], (3,).
+            orientation: in the parent, xyzw, (4,).
+            shape: a member of `worldline.msd.SiteShape`.
+            size: half sizes [m], (3,).
+            rgba: colour and opacity, 0 to 1, (4,).
+        """
+        world = self
+        return marker.add_marker(world, name, parent, position, orientation, shape, size, rgba)
+
+    @property
+    def num_rigid_bodies(self) -> int:
+        """Number of rigid bodies."""
+        return len(self._rigid_bodies)
+
+    @property
+    def num_multibodies(self) -> int:
+        """Number of multibodies."""
+        return len(self._multibodies)
+
+    @property
+    def num_loop_closures(self) -> int:
+        """Number of loop closures."""
+        return len(self._loop_closures)
+
+    @property
+    def num_dofs(self) -> int:
+        """Degrees of freedom of all multibodies."""
+        return sum(robot.num_dofs for robot in self._multibodies.values())
+
+    def get_rigid_body(self, name: str) -> RigidBody | None:
+        """The rigid body of that name, or None."""
+        return self._rigid_bodies.get(values.key(name, "name of a rigid body"))
+
+    def get_multibody(self, name: str) -> Multibody | None:
+        """The multibody of that name, or None."""
+        return self._multibodies.get(values.key(name, "name of a multibody"))
+
+    def get_loop_closure(self, name: str) -> LoopClosure | None:
+        """The loop closure of that name, or None."""
+        return self._loop_closures.get(values.key(name, "name of a loop closure"))
+
+    def get_frame(self, name: str) -> FixedFrame | FreeFrame | None:
+        """The named frame of that name, or None."""
+        return self._frames.get(values.key(name, "name of a frame"))
+
+    def get_rigid_body_names(self) -> list[str]:
+        """Names of all rigid bodies, sorted."""
+        return sorted(self._rigid_bodies)
+
+    def has_rigid_body(self, name: str) -> bool:
+        """Whether there is a rigid body of that name."""
+        return isinstance(name, str) and name in self._rigid_bodies
+
+    def has_multibody(self, name: str) -> bool:
+        """Whether there is a multibody of that name."""
+        return isinstance(name, str) and name in self._multibodies
+
+    def has_loop_closure(self, name: str) -> bool:
+        """Whether there is a loop closure of that name."""
+        return isinstance(name, str) and name in self._loop_closures
+
+    def has_frame(self, name: str) -> bool:
+        """Whether there is a named frame of that name."""
+        return isinstance(name, str) and name in self._frames
+
+    def _own_frame(self, frame: object, what: str) -> None:
+        """Refuse what is no frame, dead, or of another world."""
+        if not isinstance(frame, Frame):
+            raise values.ShapeError(f"{what} must be a frame, body or link, got {frame!r}")
+        frame._require_alive()
+        if not frame.is_world and frame._world is not self:
+            raise ArgumentError(
+                f"{what} '{frame.name}' belongs to a different world; only frames of this World can be used"
+            )
+
+    def _clone_multibody(
+        self, robot: Multibody, name: str, translation: VectorLike, rotation: VectorLike
+    ) -> Multibody:
+        """See `Multibody.clone`."""
+        return cloning.clone_multibody(robot, name, translation, rotation)
+
+    def _add_end_effector(
+        self, robot: Multibody, name: str, link: Link, offset: TransformLike | None
+    ) -> EndEffector:
+        """See `Multibody.add_end_effector`."""
+        return end_effector.add_end_effector(robot, name, link, offset)
+
+    def _require_idle(self) -> None:
+        """Refuse while a job owns the World or another thread steps or compiles it."""
+        if self._job is not None:
+            self._job._refuse()
+        runtime = self._runtime
+        if runtime is not None and runtime.guard.busy:
+            runtime.guard.wait()
+        if self._compiling.locked():
+            raise BusyError("another thread compiles this World; one thread at a time may use a World")
+
+    # ---- time
+
+    def _clock(self) -> Array:
+        """Steps since the start and since time was set; while a job runs, as they were when it started."""
+        runtime = self._runtime
+        if runtime is not None:
+            # one number that a step writes last: other threads may look how far it is
+            return runtime.sim.clock
+        if self._job is not None:
+            return self._job._clock
+        return np.zeros(2) if self._carried is None else self._carried.clock
+
+    def _set_time(self, time: float, /) -> None:
+        self._time_start = time
+        if self._runtime is not None:
+            self._runtime.sim.clock[1] = 0.0
+        elif self._carried is not None:
+            self._carried.clock[1] = 0.0
+
+    # ---- state by name
+
+    def state_space(self) -> StateSpace:
+        """The variables of the World's whole state, finalized.
+
+        `<rigid body>.pose` (position [m], xyzw) of every rigid body, `<multibody>.q` of every multibody; then
+        `<rigid body>.velocity` (of the origin in world axes [m/s], angular in body axes [rad/s]) and
+        `<multibody>.dq`; then `<actuator>.activation` of every actuator that has one. Bounds of q are the
+        position limits, those of dq the velocity limits, those of activations the ranges that the scene
+        gives. Spaces made by hand may also name single joints, `arm.elbow.q`.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.state_space().variable_names
+            ['box.pose', 'box.velocity']
+        """
+        return state_vectors.own_space(self, control=False, rigid_only=False)
+
+    def control_space(self) -> StateSpace:
+        """The variables of the World's controls, finalized.
+
+        `<rigid body>.wrench` (persistent torque [N m], then force at the centre of mass [N], world axes),
+        `<multibody>.force` (commanded efforts), and `<actuator>.control` of every actuator of the scene, with
+        its control range as bounds. Spaces made by hand may also name `<multibody>.target_position`,
+        `.target_velocity`, `.command_acceleration`, and the same of single joints.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> scene = msd.from_str('''<mujoco><worldbody><body name="arm"><joint name="j"/>
+            ...   <geom size="0.1"/></body></worldbody><actuator><motor name="m" joint="j"/></actuator>
+            ...   </mujoco>''', format="mjcf")
+            >>> world = sx.World.from_scene(scene)
+            >>> world.control_space().variable_names, len(world.control_vector)
+            (['arm.force', 'm.control'], 2)
+        """
+        return state_vectors.own_space(self, control=True, rigid_only=False)
+
+    def get_state(self, space: StateSpace) -> WorldState:
+        """A copy of the state that the variables of a finalized space name.
+
+        A state of the whole World, one with the variables of `state_space()`, also remembers where the solver
+        goes on from it: unless its numbers are changed, `set_state` continues bit for bit.
+        """
+        return state_vectors.get_state(self, space)
+
+    def set_state(self, state: WorldState) -> None:
+        """Write a whole state at once; on error nothing changes.
+
+        Numbers must be finite. Quaternions are made unit. Bounds are not enforced: see
+        `WorldState.is_within_bounds`. What the space does not name stays as it is, such as time, commands,
+        and joints that broke.
+        """
+        state_vectors.set_state(self, state)
+
+    def get_control(self, space: StateSpace) -> WorldControl:
+        """A copy of the controls that a finalized space names; of a space of state, those of its owners."""
+        return state_binding.get_control(self, space)
+
+    def set_control(self, control: WorldControl) -> None:
+        """Write controls at once; on error nothing changes."""
+        state_binding.put(self, control, control=True)
+
+    # ---- state as vectors
+
+    @property
+    @returns_read_only
+    def state_vector(self) -> Array:
+        """All state as one vector in the layout of `state_space()`, x = [q; qdot; activations].
+
+        A rigid body has 7 numbers (position, xyzw) and 6 velocities: the whole pose, not only where it is.
+        Writing back what was just read changes nothing, so the World continues bit for bit. A vector that is
+        written later is the same mechanical state, but the solver starts from other forces, so contacts agree
+        to the tolerance of the solver only; `get_state` and `set_state`, replay frames and `clone` keep the
+        start of the solver too.
+        """
+        return state_vectors.get_vector(self)
+
+    @state_vector.setter
+    def state_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self, value, "state_vector")
+
+    @property
+    @returns_read_only
+    def control_vector(self) -> Array:
+        """All controls as one vector in the layout of `control_space()`, (num_efforts,)."""
+        return state_vectors.get_vector(self, control=True)
+
+    @control_vector.setter
+    def control_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self, value, "control_vector", control=True)
+
+    @property
+    @returns_read_only
+    def rigid_body_state_vector(self) -> Array:
+        """Poses of all rigid bodies, then their velocities, (13 num_rigid_bodies,)."""
+        return state_vectors.get_vector(self, rigid_only=True)
+
+    @rigid_body_state_vector.setter
+    def rigid_body_state_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self, value, "rigid_body_state_vector", rigid_only=True)
+
+    @property
+    @returns_read_only
+    def rigid_body_control_vector(self) -> Array:
+        """Held torque, then force of every rigid body, world axes, (num_rigid_body_efforts,)."""
+        return state_vectors.get_vector(self, control=True, rigid_only=True)
+
+    @rigid_body_control_vector.setter
+    def rigid_body_control_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self, value, "rigid_body_control_vector", control=True, rigid_only=True)
+
+    @property
+    def num_efforts(self) -> int:
+        """Length of `control_vector`: 6 per rigid body, the dofs of the multibodies, and one per actuator."""
+        return self.num_rigid_body_efforts + self.num_dofs + len(self.actuator_controls)
+
+    @property
+    def num_rigid_body_dofs(self) -> int:
+        """Degrees of freedom of the rigid bodies: 6 each."""
+        return 6 * self.num_rigid_bodies
+
+    @property
+    def num_rigid_body_efforts(self) -> int:
+        """Length of `rigid_body_control_vector`: 6 per rigid body."""
+        return 6 * self.num_rigid_bodies
+
+    # ---- replay
+
+    @property
+    def replay(self) -> Replay:
+        """Recorded frames, their branches, labels and checks."""
+        return self._replay
+
+    @property
+    def replay_recording_enabled(self) -> bool:
+        """Whether every completed step leaves a frame; turning it on starts anew with the present state."""
+        return self._replay.enabled
+
+    @replay_recording_enabled.setter
+    def replay_recording_enabled(self, value: bool) -> None:
+        self._require_idle()
+        self._replay.enabled = value
+
+    @property
+    def replay_frame_count(self) -> int:
+        """Frames on the current branch."""
+        return self._replay.frame_count
+
+    @property
+    def replay_cursor(self) -> int | None:
+        """The frame last recorded or restored; None before recording."""
+        return self._replay.cursor
+
+    def get_replay_frame_time(self, index: int) -> float:
+        """Simulated time of a frame of the current branch [s]."""
+        return self._replay.frame_time(index)
+
+    def get_replay_simulation_frame(self, index: int) -> int:
+        """`World.frame` at a frame of the current branch."""
+        return self._replay.simulation_frame(index)
+
+    def restore_replay_frame(self, index: int) -> None:
+        """Make the World what it was at a frame of the current branch, and continue from there.
+
+        Raises:
+            ReplayIndexError: there is no such frame.
+            LayoutError: the World is not built as it was; says what changed, and nothing is restored.
+        """
+        self._replay.restore(index)
+
+    def clear_replay_recording(self) -> None:
+        """Forget all frames; when recording, the present state becomes frame 0."""
+        self._require_idle()
+        self._replay.clear()
+
+    def verify_replay(self, branch: str | None = None) -> ReplayCheck:
+        """Simulate a branch again, the current one when None, and compare every frame bit for bit."""
+        return self._replay.verify(branch)
+
+    @property
+    def recording(self) -> Recording:
+        """The frames of the current branch as arrays; a copy."""
+        return self._replay.recording()
+
+    # ---- keyframes
+
+    @property
+    def keyframes(self) -> list[str]:
+        """Names of the states that the scene brought along."""
+        return keyframes.names(self)
+
+    def apply_keyframe(self, name: str) -> None:
+        """Take everything a keyframe of the scene holds.
+
+        That is coordinates, velocities, the time if it has one, controls and activations of actuators, poses
+        of mocap bodies, commands, targets and held forces; what it leaves open is as at the start.
+        """
+        keyframes.apply(self, name)
+
+    # ---- other ways to let time pass
+
+    def start_step(self, n: int = 1) -> StepJob:
+        """Step in the background; see `StepJob` for progress, cancelling and when results can be seen."""
+        return jobs.start_step(self, n)
+
+    async def step_async(self, n: int = 1) -> int:
+        """Step without holding up the event loop; returns the number of steps made.
+
+        Cancelling the task stops at the end of a step and leaves the World there.
+
+        Example:
+            >>> import asyncio
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> asyncio.run(world.step_async(n=100)), world.frame
+            (100, 100)
+        """
+        return await jobs.step_async(self, n)
+
+    def step_kinematics(
+        self, n: int = 1, update_collision: bool = False, update_sensors: bool = False
+    ) -> KinematicsReport:
+        """Let time pass for motion that is written from outside: a kinematics-only tick.
+
+        Time advances by n time steps and `frame` by n; positions, velocities, forces and commands stay what
+        was written. Poses are up to date on return. When recording, every tick leaves a frame. Enters
+        simulation mode when n is positive.
+
+        Args:
+            n: number of ticks.
+            update_collision: also look for contacts and for the closest pair of bodies, for the report.
+            update_sensors: also read the sensors of places and velocities, which are up to date anyway;
+                refused when one of them cannot be read. Those of forces are left alone: a tick has none.
+
+        Returns:
+            Residuals of closures, and with `update_collision` clearance and contacts, at the end.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.5)
+            >>> box = world.add_rigid_body("box")
+            >>> box.translation = (1, 2, 3)
+            >>> world.step_kinematics(n=4)
+            KinematicsReport(frame 4)
+            >>> world.time, world.frame, box.translation.tolist()
+            (2.0, 4, [1.0, 2.0, 3.0])
+        """
+        return kinematics_report.step_kinematics(self, n, update_collision, update_sensors)
+
+    def __repr__(self) -> str:
+        mode = "simulation" if self._simulating else "design"
+        return (
+            f"World({mode} mode, time {self.time:g} s, {self.num_rigid_bodies} rigid bodies, "
+            f"{self.num_multibodies} multibodies)"
+        )
+
+    # ---- everything at once: energy, momentum, centre of mass, balance
+
+    def compute_step_metrics(self) -> StepMetrics:
+        """Energy, momentum and what the last step's solver did; changes nothing."""
+        return metrics.compute_step_metrics(self)
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Of everything that moves [J]."""
+        return self.compute_step_metrics().kinetic_energy
+
+    @property
+    def potential_energy(self) -> float:
+        """In the gravity field, zero at the world's origin, and in joint springs [J]."""
+        return self.compute_step_metrics().potential_energy
+
+    @property
+    def linear_momentum(self) -> Array:
+        """World axes [kg m/s], (3,)."""
+        return self.compute_step_metrics().linear_momentum
+
+    @property
+    def angular_momentum(self) -> Array:
+        """About the world's origin, world axes [kg m^2/s], (3,)."""
+        return self.compute_step_metrics().angular_momentum
+
+    @property
+    def center_of_mass(self) -> Array:
+        """World frame [m], (3,); the origin when nothing has mass."""
+        return metrics.center_of_mass(self)
+
+    def get_support_polygon(self, points: PointsLike | None = None) -> Array:
+        """Hull of what everything stands on, seen along gravity, counterclockwise from above, (n, 3) [m].
+
+        Args:
+            points: world frame [m], (n, 3). When None, the contacts of the last step that push between what
+                moves and what stands: the world itself, static bodies and fixed links.
+        """
+        return self._balance.get_support_polygon(points)
+
+    def get_zero_moment_point(self, acceleration: VectorLike | None = None, *, height: float = 0.0) -> Array:
+        """Where on a level plane one push would carry the motion of everything, world frame [m], (3,).
+
+        What cannot move stands by itself and does not count.
+
+        Args:
+            acceleration: of all degrees of freedom, rigid bodies and multibodies in the order of
+                `state_space()`, (6 num_rigid_bodies + num_dofs,); those of the last step when None.
+            height: of the plane along the vertical through the world's origin [m].
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", position=(0.25, 0, 1))
+            >>> world.get_zero_moment_point([0] * 6).tolist()
+            [0.25, 0.0, 0.0]
+        """
+        return self._balance.get_zero_moment_point(acceleration, height=height)
+
+    def get_balance_margin(
+        self, point: VectorLike | None = None, *, points: PointsLike | None = None
+    ) -> float:
+        """How far a point is inside the support polygon, seen along gravity [m]; negative outside.
+
+        Args:
+            point: world frame [m], (3,); the centre of mass of what can move when None.
+            points: what it stands on, as in `get_support_polygon`.
+
+        Example:
+            >>> from worldline import collision, simulation as sx
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane()
+            >>> box = world.add_rigid_body("box", position=(0, 0, 0.5))
+            >>> box.add_collision_shape(collision.CollisionShape.box((0.2, 0.3, 0.5)))
+            >>> world.step(n=100)
+            >>> round(world.get_balance_margin(), 6)
+            0.2
+        """
+        return self._balance.get_balance_margin(point, points=points)
+
+    # ---- contacts
+
+    def add_ground_plane(
+        self,
+        height: float = 0.0,
+        *,
+        friction: float = shapes.FRICTION,
+        restitution: float = shapes.RESTITUTION,
+    ) -> str:
+        """A plane across the whole world at z = height [m], solid below; returns its name.
+
+        It belongs to no body: in contacts it is None.
+
+        Args:
+            height: [m].
+            friction: coefficient of dry friction; pairs use the geometric mean.
+            restitution: share of the closing speed that returns, 0 to 1; pairs use the larger.
+        """
+        return shapes.add_ground_plane(self, height, friction, restitution)
+
+    # ---- the last step
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Contacts of the last step that overlapped or pushed, with their forces.
+
+        Points are those at the beginning of that step, which its forces were solved at. Empty before the
+        first step, and after `reset`, an edit or a keyframe. After a replay frame was restored they are
+        those of the step that made the frame.
+        """
+        return contacts.last_contacts(self)
+
+    def get_last_contact_forces(self) -> list[ContactForce]:
+        """Forces and impulses of the contacts of the last step, in the order of `contacts`."""
+        return contacts.last_contact_forces(self)
+
+    @property
+    def break_events(self) -> list[BreakEvent]:
+        """Joints of the World and equality constraints that are broken, in the order in which they broke.
+
+        Those that were mended are not in it. `step_report().broken` has the names of the last step. What
+        broke before the World was last edited or loaded has frame 0 and no force.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> body = world.add_rigid_body("lamp", mass=2.0, inertia=(0.1, 0.1, 0.1))
+            >>> hook = world.add_joint(body, sx.JointSpec("hook", type=sx.JointType.SPHERICAL))
+            >>> hook.break_force = 10.0
+            >>> world.step()
+            >>> [(event.name, event.frame) for event in world.break_events]
+            [('hook', 1)]
+        """
+        return step_report.break_events(self)
+
+    @property
+    def contact_events(self) -> list[ContactEvent]:
+        """Pairs of bodies that began to touch, went on, or ceased to touch in the last call of steps.
+
+        All steps of a `step(n)`, of a step job or of an executor count: BEGIN and END come in the order in
+        which they happened, with the number and the time of their step. Then comes PERSIST for every pair
+        that touched throughout. A body that is removed ends its contacts: those ENDs are in the list at
+        once, and again at the head of the list of the next call, for programs that look after every step.
+
+        The last 1,048,576 events of a call are kept. `step_report().dropped_contact_events` says how many
+        older ones there were; it is 0 unless a call makes very many steps. No events are left after `reset`,
+        a keyframe or a restored replay frame; pairs that touch in a restored frame go on.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane(restitution=0.8)
+            >>> ball = world.add_rigid_body("ball", position=(0, 0, 0.15))
+            >>> ball.add_collision_shape(CollisionShape.sphere(0.1))
+            >>> world.step(n=200)
+            >>> [(event.kind.value, event.body_b.name) for event in world.contact_events]
+            [('begin', 'ball'), ('end', 'ball')]
+        """
+        return step_report.contact_events(self)
+
+    def step_report(self) -> StepReport:
+        """What the last step did: convergence, limits, what was cut, contacts by pair; `print` shows it.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane()
+            >>> ball = world.add_rigid_body("ball", position=(0, 0, 0.1))
+            >>> ball.add_collision_shape(CollisionShape.sphere(0.1))
+            >>> world.step(n=10)
+            >>> report = world.step_report()
+            >>> report.converged, report.contacts, report.pairs[0].body_b is ball
+            (True, 1, True)
+        """
+        return step_report.step_report(self)
+
+    def energy_ledger(self) -> EnergyLedger:
+        """Where the kinetic energy of the last step came from and went to, by cause [J].
+
+        For the semi-implicit families. Costs several times a step when asked for, nothing otherwise.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> stone = world.add_rigid_body("stone", mass=2.0, linear_velocity=(0, 0, 5))
+            >>> world.step()
+            >>> ledger = world.energy_ledger()
+            >>> round(ledger.gravity, 6), ledger.contact, abs(ledger.unexplained) < 1e-12
+            (-0.098004, 0.0, True)
+        """
+        return ledger.energy_ledger(self)
+
+    def explain(self, a: BodyLike, b: BodyLike) -> Explanation:
+        """Why two bodies do or do not touch; None is the world with its fixed shapes.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b")
+            >>> print(world.explain(a, b))
+            no shapes: 'a' has no collision shapes
+        """
+        return explain.explain(self, a, b)
+
+    # ---- queries of the present
+
+    @property
+    def collision(self) -> CollisionQueries:
+        """Queries that say themselves whether to look for what was written since; see `CollisionQueries`."""
+        return queries.CollisionQueries(self)
+
+    @property
+    def visibility(self) -> VisibilityQueries:
+        """Which bodies a camera sees; see `VisibilityQueries`."""
+        return visibility.VisibilityQueries(self)
+
+    def collide(
+        self,
+        options: CollisionOption | CollisionQueryOptions | None = None,
+        *,
+        include: CollisionQueryOptions | None = None,
+    ) -> list[Contact]:
+        """Where bodies touch now; nothing is solved and nothing changes.
+
+        These are the contacts that push in a step: shapes closer than their margins less their gaps, with a
+        negative depth where they are still apart, and pairs with parameters of their own whatever the other
+        filters say. Pairs that a step leaves out are left out: shapes of one body, bodies and what their
+        joint stands on, ignored pairs.
+
+        Args:
+            options: margin, largest number of contacts, see `worldline.collision.CollisionOption`; or a
+                `CollisionQueryOptions`, the same as `include`.
+            include: which pairs to tell, of those found; all when None.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> a = world.add_rigid_body("a")
+            >>> b = world.add_rigid_body("b", position=(1.5, 0, 0))
+            >>> for ball in (a, b):
+            ...     ball.add_collision_shape(CollisionShape.sphere(1.0))
+            >>> contact, = world.collide()
+            >>> contact.body_a is a, contact.normal.tolist(), contact.depth
+            (True, [1.0, 0.0, 0.0], 0.5)
+            >>> b.translation = (3, 0, 0)
+            >>> world.collide(), world.distance(a, b).distance
+            ([], 1.0)
+        """
+        return queries.collide(self, options, include=include)
+
+    def distance(self, a: BodyLike, b: BodyLike) -> BodyDistance:
+        """Signed distance and closest points of two bodies now; None is the world with its fixed shapes.
+
+        Ignored pairs have a distance too.
+        """
+        return queries.distance(self, a, b)
+
+    def raycast(self, start: VectorLike, end: VectorLike) -> RayHits:
+        """The nearest hit of a ray, or of many at once, now.
+
+        Args:
+            start: where the rays begin, world [m], (3,) or (n, 3).
+            end: where they end, the same shape, or (3,) for all.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane()
+            >>> hit = world.raycast((0, 0, 2), (0, 0, -2))[0]
+            >>> hit.fraction, hit.point.tolist(), hit.body
+            (0.5, [0.0, 0.0, 0.0], None)
+        """
+        return queries.raycast(self, start, end)
+
+    def overlap(
+        self, shape: CollisionShape, pose: TransformLike | None = None
+    ) -> list[RigidBody | Link | None]:
+        """Bodies that a shape at a pose (4x4, the origin when None) overlaps now; None is the world's own."""
+        return queries.overlap(self, shape, pose)
+
+    def closest_point(self, point: VectorLike) -> BodyPoint:
+        """The point on the surface of any body, the world's own shapes included, closest to a point now.
+
+        Args:
+            point: world [m], (3,).
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> ball = world.add_rigid_body("ball", position=(2, 0, 0))
+            >>> ball.add_collision_shape(CollisionShape.sphere(0.5))
+            >>> found = world.closest_point((0, 0, 0))
+            >>> found.body is ball, found.point.round(6).tolist(), round(found.distance, 6)
+            (True, [1.5, 0.0, 0.0], 1.5)
+        """
+        return queries.closest_point(self, point)
+
+    # ---- pairs that never touch
+
+    def set_collision_pair_ignored(self, first: BodyLike, second: BodyLike, ignored: bool = True) -> None:
+        """Let two bodies pass through each other, or no longer; None is the world with its fixed shapes.
+
+        Possible at any time; the order does not matter.
+        """
+        self._ignored_pairs.set_collision_pair_ignored(first, second, ignored)
+
+    def is_collision_pair_ignored(self, first: BodyLike, second: BodyLike) -> bool:
+        """Whether two bodies are set to pass through each other."""
+        return self._ignored_pairs.is_collision_pair_ignored(first, second)
+
+    def clear_ignored_collision_pairs(self) -> None:
+        """Ignore no pairs."""
+        self._ignored_pairs.clear_ignored_collision_pairs()
+
+    @property
+    def num_ignored_collision_pairs(self) -> int:
+        """How many pairs are ignored."""
+        return self._ignored_pairs.num_ignored_collision_pairs
+
+    # ---- connections of bodies beside the trees
+
+    # ---- joints
+
+    @overload
+    def add_joint(self, child: Frame, spec: JointSpec) -> WorldJoint: ...
+
+    @overload
+    def add_joint(self, parent: Frame, child: Frame, spec: JointSpec) -> WorldJoint: ...
+
+    def add_joint(self, *given: Any, **named: Any) -> WorldJoint:
+        """A joint that the World owns: `add_joint(parent, child, spec)`, or `(child, spec)` to the world.
+
+        Bodies and links keep their own freedom; a step holds the joint by constraint rows. Types are FIXED,
+        REVOLUTE, PRISMATIC, SPHERICAL, SCREW, UNIVERSAL and PLANAR. Without transforms or anchors in the spec
+        the joint is where the child is, and their pose now is what is kept; with anchors the relative
+        rotation now is.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b", position=(1, 0, 0))
+            >>> world.add_joint(a, b, sx.JointSpec(name="weld", type=sx.JointType.FIXED)).num_dofs
+            0
+        """
+        return self._connections.add_joint(*given, **named)
+
+    @property
+    def joints(self) -> WorldJointCollection:
+        """Joints that the World owns; those of trees are in their multibody."""
+        return self._connections.joints
+
+    @property
+    def num_joints(self) -> int:
+        """Number of joints that the World owns."""
+        return self._connections.num_joints
+
+    def get_joint(self, name: str) -> WorldJoint | None:
+        """The joint of a name, None when there is none."""
+        return self._connections.get_joint(name)
+
+    def has_joint(self, name: str) -> bool:
+        """Whether the World owns a joint of this name."""
+        return self._connections.has_joint(name)
+
+    # ---- distance springs
+
+    def add_rigid_body_distance_spring(
+        self,
+        name: str,
+        parent: RigidBody,
+        child: RigidBody,
+        rest_length: float,
+        stiffness: float,
+        *,
+        parent_anchor: VectorLike | None = None,
+        child_anchor: VectorLike | None = None,
+        damping: float = 0.0,
+    ) -> None:
+        """A spring along the line between two points of two bodies.
+
+        Args:
+            name: unique among the springs.
+            parent: first body.
+            child: second body.
+            rest_length: where it pulls with nothing [m].
+            stiffness: [N/m], positive.
+            parent_anchor: point of the first body in its frame [m], (3,); its origin when None.
+            child_anchor: the same for the second; both are given or none.
+            damping: [N s/m].
+        """
+        self._connections.add_rigid_body_distance_spring(
+            name,
+            parent,
+            child,
+            rest_length,
+            stiffness,
+            parent_anchor=parent_anchor,
+            child_anchor=child_anchor,
+            damping=damping,
+        )
+
+    def has_rigid_body_distance_spring(self, name: str) -> bool:
+        """Whether there is a spring of this name."""
+        return self._connections.has_rigid_body_distance_spring(name)
+
+    def get_rigid_body_distance_spring_parameters(self, name: str) -> tuple[float, float]:
+        """Length at rest [m] and stiffness [N/m] of a spring."""
+        return self._connections.get_rigid_body_distance_spring_parameters(name)
+
+    def set_rigid_body_distance_spring_parameters(
+        self, name: str, rest_length: float, stiffness: float
+    ) -> None:
+        """Change a spring, also between steps."""
+        self._connections.set_rigid_body_distance_spring_parameters(name, rest_length, stiffness)
+
+    def remove_rigid_body_distance_spring(self, name: str) -> None:
+        """Take a spring out, in design mode or within `edit()`."""
+        self._connections.remove_rigid_body_distance_spring(name)
+
+    # ---- equality constraints of a scene
+
+    def add_equality(self, equality: Any) -> None:
+        """Add an equality constraint of the description, such as `msd.EqualityConnect`, in design mode.
+
+        It refers to links, joints, sites and tendons by their names in the description: that of a rigid body
+        is its own, that of a link or joint has its multibody in front, such as "arm/tip". A copy is kept.
+        Without a name it gets one; `is_equality_active`, `set_equality_active` and `get_equality_force` take
+        names.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a = world.add_rigid_body("a", position=(1, 0, 0))
+            >>> hook = msd.ConnectConstraintType.link_anchor("a", (-1, 0, 0))
+            >>> world.add_equality(msd.EqualityConnect(name="hook", connect_type=hook))
+            >>> world.is_equality_active("hook")
+            True
+        """
+        self._connections.add_equality(equality)
+
+    def is_equality_active(self, name: str) -> bool:
+        """Whether an equality constraint of the scene acts."""
+        return self._connections.is_equality_active(name)
+
+    def set_equality_active(self, name: str, active: bool) -> None:
+        """Switch an equality constraint of the scene on or off, also between steps."""
+        self._connections.set_equality_active(name, active)
+
+    def get_equality_force(self, name: str) -> Array:
+        """What the last step did by an equality constraint.
+
+        Of points and poses: torque [N m] and force [N] on the first end, world axes, (6,); the second feels
+        the opposite. Of joints and tendons: the generalized force that follows [N or N m], (1,).
+        """
+        return self._connections.get_equality_force(name)
+
+    # ---- the step as something to look at
+
+    @overload
+    def sync(
+        self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: ComputeExecutor | None = None
+    ) -> None: ...
+
+    @overload
+    def sync(self, executor: ComputeExecutor, stage: WorldSyncStage = ..., /) -> None: ...
+
+    @overload
+    def sync(self, executor: ComputeExecutor, /, *, stage: WorldSyncStage = ...) -> None: ...
+
+    def sync(
+        self,
+        *given: WorldSyncStage | ComputeExecutor,
+        stage: WorldSyncStage | None = None,
+        executor: ComputeExecutor | None = None,
+    ) -> None:
+        """Bring poses and velocities up to date now; time does not pass.
+
+        Reads are up to date anyway; this places the work, on the caller's thread when executor is None.
+
+        Args:
+            stage: what to bring up to date.
+            executor: who does it, before `stage` or by name.
+        """
+        self._inspection.sync(*given, stage=stage, executor=executor)
+
+    def update_kinematics(self, executor: ComputeExecutor | None = None) -> None:
+        """The same as `sync(WorldSyncStage.KINEMATICS)`."""
+        self.sync(WorldSyncStage.KINEMATICS, executor=executor)
+
+    def _repr_html_(self) -> str:
+        from worldline._src.facade.notebook import world_html
+
+        return world_html(self)
+
+    @property
+    def pipeline(self) -> WorldStepPipeline:
+        """The stages of a step of this World as it is now, with what each reads and writes.
+
+        Stages that would have nothing to do are not among them.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> print(world.pipeline)
+            step: 6 stages
+               1  positions            kinematics   q -> link poses
+               2  link_velocities      kinematics   link poses, v -> link velocities
+               3  no_wrenches          forces       -> link forces
+               4  drive_forces         forces       q, v, commands -> tau
+               5  accelerations        dynamics     link poses, link velocities, link forces, tau -> a
+               6  semi_implicit_euler  integration  q, v, a -> q, v
+        """
+        return self._inspection.pipeline
+
+    @property
+    def pipelines(self) -> dict[str, WorldStepPipeline]:
+        """Stages by what they are for.
+
+        "step" is all of a step, "kinematics" what `sync` runs, "collision" the part of a step that finds
+        contacts, "sensors" what readings of forces and accelerations run, which is a step up to its
+        integrator, and "rendering" what places are drawn from.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> {name: len(stages) for name, stages in world.pipelines.items()}
+            {'step': 6, 'kinematics': 4, 'collision': 0, 'sensors': 5, 'rendering': 1}
+        """
+        return self._inspection.pipelines
+
+    @property
+    def step_profiling_enabled(self) -> bool:
+        """Whether the last step of every `step(n)` is measured stage by stage; off by default.
+
+        Results are the same bit for bit. A measured step costs some microseconds more a stage.
+        """
+        return self._inspection.step_profiling_enabled
+
+    @step_profiling_enabled.setter
+    def step_profiling_enabled(self, value: bool) -> None:
+        self._inspection.step_profiling_enabled = value
+
+    @property
+    def last_step_profile(self) -> WorldStepProfile:
+        """Times of the last step that was measured; empty before the first.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.step_profiling_enabled = True
+            >>> world.step()
+            >>> [stage.name for stage in world.last_step_profile.stages][-2:]
+            ['semi_implicit_euler', 'kinematics']
+        """
+        return self._inspection.last_step_profile
+
+    @property
+    def memory_diagnostics(self) -> WorldMemoryDiagnostics:
+        """Memory that the World holds for its steps [bytes]."""
+        return self._inspection.memory_diagnostics
+
+    # ---- copies in memory and in files
+
+    def clone(self) -> World:
+        """A World of its own that is like this one in everything but its replay, and steps to the same bits.
+
+        `copy.deepcopy` does the same, pickle stores what `save_binary` writes, and handles in the same
+        structure become those of the copy. `copy.copy` is refused.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", position=(0, 0, 1))
+            >>> world.step(n=10)
+            >>> twin = world.clone()
+            >>> twin.step(n=5), world.step(n=5)
+            (None, None)
+            >>> bool((twin.rigid_bodies["box"].translation == box.translation).all()), twin.frame
+            (True, 15)
+        """
+        return persistence.clone_world(self)
+
+    def model(self) -> Model:
+        """The compiled description of this World as it is now, for the array layer and for rollouts; a copy.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.model().body_label
+            ['box']
+        """
+        return persistence.clone_world(self)._live().model
+
+    def fingerprint(self) -> str:
+        """Hash of model, options, state, commands and time, 64 hexadecimal digits.
+
+        Equal fingerprints mean equal numbers to the last bit. What the solver starts the next step from is
+        not part of it.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> twin = world.clone()
+            >>> same = twin.fingerprint() == world.fingerprint()
+            >>> box.mass = 2.0
+            >>> same, twin.fingerprint() == world.fingerprint()
+            (True, False)
+        """
+        return fingerprint.world_fingerprint(self)
+
+    def __copy__(self) -> World:
+        raise OperationError(
+            f"copy.copy of a {type(self).__name__} would share its bodies and state; "
+            "use World.clone() or copy.deepcopy for a World of its own"
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        made = memo[id(self)] = persistence.clone_world(self)
+        for name, value in world_copies.own_attributes(self).items():
+            vars(made)[name] = copy.deepcopy(value, memo)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        stored = (type(self), persistence.to_bytes(self), self.step_profiling_enabled)
+        return world_copies.unpickled, stored, world_copies.own_attributes(self)
+
+    def save_binary(self, path: str | PathLike[str]) -> None:
+        """Write everything to a file: a World that loads it goes on bit for bit."""
+        persistence.save(self, path)
+
+    def load_binary(self, path: str | PathLike[str]) -> None:
+        """Become the World of a file that `save_binary` wrote; handles from before become invalid.
+
+        Mode, time, options, state and the numbering of made-up names are those of the saved World.
+
+        Raises:
+            SceneError: no file, a damaged one, or one of another version; the World is as it was.
+
+        Example:
+            >>> import tempfile
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.step(n=10)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     world.save_binary(folder + "/world.bin")
+            ...     other = sx.World()
+            ...     other.load_binary(folder + "/world.bin")
+            >>> other.frame, bool((other.rigid_bodies["box"].translation == box.translation).all())
+            (10, True)
+        """
+        persistence.restore(self, path)
+
+    # ---- derivatives of steps
+
+    def get_step_derivatives(self) -> StepDerivatives:
+        """Derivatives of the state after the last step by the state before it, controls and parameters.
+
+        The World must be made with `differentiable=True`, and nothing but state and commands may have
+        changed since the step. Rows and columns of state are tangents, as `state.difference` has them: a
+        displacement for every degree of freedom, rotations in body axes, then velocities, then activations
+        of actuators. Derivatives are exact for the contacts and rows that the step had, with their sides;
+        `check_derivatives` tells where a small change leads to others. The other modes of
+        `contact_gradient_mode` change derivatives of contacts for optimisers.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.01, differentiable=True)
+            >>> box = world.add_rigid_body("box", mass=2.0)
+            >>> world.step()
+            >>> made = world.get_step_derivatives()
+            >>> made.state_names[2], made.state_names[8], made.control_names[5]
+            ('box.pose[2]', 'box.velocity[2]', 'box.wrench[5]')
+            >>> made.state_jacobian[2, 8].round(9).item(), made.control_jacobian[8, 5].round(9).item()
+            (0.01, 0.005)
+        """
+        return derivatives.get_step_derivatives(self)
+
+    def apply_step_vjp(self, d_loss_d_next_state: VectorLike) -> StepGradient:
+        """The gradient of a loss by state and controls before the last step, from that by the state after it.
+
+        Args:
+            d_loss_d_next_state: on the tangent of the state, (dimension of the tangent,).
+
+        Derivatives are carried forward, so it costs as much as `get_step_derivatives` without parameters.
+
+        Example:
+            >>> import numpy as np
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.01, differentiable=True)
+            >>> box = world.add_rigid_body("box")
+            >>> world.step()
+            >>> made = world.apply_step_vjp(np.eye(12)[2])  # the height after the step
+            >>> made.state[[2, 8]].round(9).tolist()
+            [1.0, 0.01]
+        """
+        given = values.array(d_loss_d_next_state, "d_loss_d_next_state")
+        return derivatives.apply_step_vjp(self, given)
+
+    def apply_step_jvp(self, state: VectorLike, control: VectorLike | None = None) -> Array:
+        """The change of the state after the last step along a change of what it began with.
+
+        Args:
+            state: on the tangent of the state, (dimension of the tangent,).
+            control: (dimension of the control space,); zero when None.
+
+        Example:
+            >>> import numpy as np
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.01, differentiable=True)
+            >>> box = world.add_rigid_body("box")
+            >>> world.step()
+            >>> world.apply_step_jvp(np.eye(12)[8])[[2, 8]].round(9).tolist()
+            [0.01, 1.0]
+        """
+        given = None if control is None else values.array(control, "control tangent")
+        return derivatives.apply_step_jvp(self, values.array(state, "state tangent"), given)
+
+    def add_differentiable_parameter(
+        self,
+        body: RigidBody | Link | Joint | World,
+        parameter: PhysicalParameter,
+        *,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+    ) -> None:
+        """Add a parameter to the columns of `StepDerivatives.parameter_jacobian`.
+
+        Args:
+            body: a rigid body or link, a joint, or the World, whichever has the parameter.
+            parameter: which one.
+            lower_bound, upper_bound: kept for optimisers; steps do not look at them.
+
+        These columns are differences of fourth order of the last step on a copy of the World. Clones have
+        the same parameters; files do not keep them.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.01, gravity=(0, 0, 0), differentiable=True)
+            >>> box = world.add_rigid_body("box", mass=2.0)
+            >>> world.add_differentiable_parameter(box, sx.PhysicalParameter.MASS)
+            >>> box.apply_force((0, 0, 4))
+            >>> world.step()
+            >>> made = world.get_step_derivatives()  # v = h f / m
+            >>> made.parameter_names, made.parameter_jacobian[8, 0].round(6).item()
+            (('box.mass',), -0.01)
+        """
+        physical_parameters.add_parameter(self, body, parameter, lower_bound, upper_bound)
+
+    @property
+    def num_differentiable_parameters(self) -> int:
+        """Numbers of all parameters that were added: columns of `parameter_jacobian`."""
+        return sum(len(physical_parameters.numbers_of(self, one).rows) for one in self._parameters)
+
+    def check_derivatives(self, *, step: float = 1e-6) -> DerivativeCheck:
+        """Compare derivatives of the last step by state and controls with central differences.
+
+        Args:
+            step: of the differences, which are of fourth order, in the unit of every number.
+
+        Columns whose differences lead to another active set (contacts, rows that push, stick or slide) are
+        named in `changed` and are not compared: there the step has a kink and differences mean nothing. So
+        are columns whose one-sided differences disagree with the central ones by more than 5e-7.
+        Derivatives of `ContactGradientMode.ANALYTIC` are compared, whatever mode the World has.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(differentiable=True)
+            >>> box = world.add_rigid_body("box")
+            >>> box.angular_velocity = (1, 2, 3)
+            >>> world.step()
+            >>> check = world.check_derivatives()
+            >>> check.largest_error < 1e-7, check.changed
+            (True, ())
+        """
+        return derivatives.check_derivatives(self, step)
+
+    # ---- functions and kernels of the user within steps
+
+    @works_on_keywords
+    def add_controller(
+        self,
+        name: str,
+        function: Callable[[WorldStepContext], object] | Kernel,
+        *,
+        period: float | None = None,
+        **works_on: Unpack[WorksOn],
+    ) -> None:
+        """Call a function at the start of every step, or of one step each `period`, to write commands.
+
+        It gets a `WorldStepContext` and writes `control`, `force`, `q_target` or `v_target`, which stay until
+        they are written again. When it raises, the World is as it was before that step and the error reaches
+        the caller of `step`. It runs in the thread that steps; calls on the World are refused inside of it.
+        Clones have the same functions; files hold none, so that a World with any is not saved or pickled.
+
+        A kernel (`worldline.kernel`) does the same with a `KernelStep`, within compiled code, also in
+        batches. Kernels run before functions of Python of the same kind.
+
+        Args:
+            name: unique among the functions of the World.
+            function: called with the context; what it returns is dropped. Or a kernel.
+            period: time from one call to the next [s], a whole number of time steps; None for every step.
+            bodies: bodies that a kernel finds in `KernelStep.bodies`.
+            joints: joints that it finds in `dofs` and `coordinates`.
+            actuators: names of actuators that it finds in `actuators`.
+            parameters: numbers that it finds in `parameters`; `step_functions` lets them be changed.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.001)
+            >>> arm = world.add_multibody("arm")
+            >>> base = arm.add_link("base")
+            >>> bob = arm.add_link("bob", base, sx.JointSpec("hinge", axis=(0, 1, 0)), mass=1.0,
+            ...     inertia=(0.1, 0.1, 0.1), center_of_mass=(0.2, 0, 0))
+            >>> hinge = arm.joints["hinge"]
+            >>> def hold(step):
+            ...     q, v = step.q[step.coordinates(hinge)], step.v[step.dofs(hinge)]
+            ...     step.force[step.dofs(hinge)] = 400.0 * (0.5 - q) - 20.0 * v
+            >>> world.add_controller("pd", hold)
+            >>> world.step(n=3000)
+            >>> hinge.position.round(3).tolist()
+            [0.504]
+        """
+        self._functions.add(name, CONTROLLER, function, period, **works_on)
+
+    @works_on_keywords
+    def add_force_element(
+        self,
+        name: str,
+        function: Callable[[WorldStepContext], object] | Kernel,
+        **works_on: Unpack[WorksOn],
+    ) -> None:
+        """Call a function in every evaluation of the dynamics, to add forces; see `add_controller`.
+
+        Runge-Kutta steps evaluate four times, at the times in `time`. Bodies are where the evaluation has
+        them (`body_q`, `body_qd`), and what is added to `body_f` and `force` holds for it alone. The
+        variational family refuses force elements.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.001)
+            >>> ball = world.add_rigid_body("ball", mass=2.0, inertia=(0.1, 0.1, 0.1))
+            >>> world.add_force_element("lift", lambda step: step.add_force(ball, (0.0, 0.0, 2.0 * 9.81)))
+            >>> world.step(n=100)
+            >>> ball.linear_velocity.round(9).tolist()
+            [0.0, 0.0, 0.0]
+        """
+        self._functions.add(name, FORCE_ELEMENT, function, **works_on)
+
+    @works_on_keywords
+    def add_stage(
+        self,
+        name: str,
+        function: Callable[[WorldStepContext], object] | Kernel,
+        place: str,
+        **works_on: Unpack[WorksOn],
+    ) -> None:
+        """Add a stage to the pipeline of a step: a function or kernel that changes what the step computes.
+
+        Args:
+            name: unique among the functions of the World.
+            function: called with the context; what it returns is dropped. Or a kernel.
+            place: "accelerations": behind the dynamics and before constraints are solved, in every
+                evaluation; writes `a`. "end": after integration, once a step; writes `q` and `v`.
+            bodies, joints, actuators, parameters: what a kernel works on; see `add_controller`.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.01, gravity=(0, 0, 0))
+            >>> ball = world.add_rigid_body("ball", mass=2.0, inertia=(0.1, 0.1, 0.1))
+            >>> ball.linear_velocity = (3.0, 0.0, 0.0)
+            >>> def slow(step):
+            ...     step.v[:] *= 0.5
+            >>> world.add_stage("slow", slow, "end")
+            >>> world.step(n=2)
+            >>> ball.linear_velocity.tolist()
+            [0.75, 0.0, 0.0]
+        """
+        self._functions.add_stage(name, function, place, **works_on)
+
+    def add_observer(self, name: str, function: Callable[[WorldStepContext], object]) -> None:
+        """Call a function at the end of every step, with its result in `q` and `v`; see `add_controller`."""
+        self._functions.add(name, OBSERVER, function)
+
+    def remove_step_function(self, name: str) -> None:
+        """Run a controller, force element, stage or observer no more; a KeyError when none has that name."""
+        self._functions.remove(name)
+
+    @property
+    def collision_detector(self) -> str:
+        """Name of the detector that finds the contacts of steps: "native" unless another one is assigned.
+
+        Assign the name of a registered detector (`worldline.collision.CollisionDetector`), or one itself. A
+        step then returns to Python once in every evaluation, and islands, laws and solvers work on what the
+        detector found. Its contacts are as good as it is: Coal gives one point for a pair of shapes, so a box
+        that stands on one of them tips over. Clones have it too; batches step on threads, and files and
+        derivatives refuse it. Queries such as `contacts` of a World still tell the contacts of the step;
+        those about distances, rays and overlaps are native.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> world.collision_detector
+            'native'
+        """
+        detector = self._functions.detector
+        return NATIVE if detector is None else detector.name
+
+    @collision_detector.setter
+    def collision_detector(self, value: str | CollisionDetector) -> None:
+        self._functions.set_detector(value)
+
+    @property
+    def step_functions(self) -> tuple[StepFunction, ...]:
+        """Controllers, force elements, stages and observers, in the order in which they were added."""
+        return self._functions.all
 
     # ---- between description and runtime
 
@@ -566,8 +2303,8 @@ class World(
         if self._functions.any:
             self._functions.attach(made)
         step_report.carry_contacts(self)
-        if self._profiling:
-            self._attach_profiler(made)
+        if self._inspection.step_profiling_enabled:
+            self._inspection.attach_profiler(made)
         return made
 
     def _write_options(self) -> None:

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Members of World that show a step: its stages, how long each took, and how much memory there is."""
+"""The step of a World as something to look at: its stages, how long each took, and memory."""
 
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from worldline._src.facade import values
 from worldline._src.facade.executors import ComputeExecutor, ComputeGraph, require_executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
-from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
@@ -24,7 +23,7 @@ from worldline._src.step.step_table import MULTIBODY
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class WorldMemoryDiagnostics(NamedTuple):
@@ -47,21 +46,19 @@ class WorldMemoryDiagnostics(NamedTuple):
         return sum(self)
 
 
-class WorldCompute(KnownNames):
-    """The step as something to look at."""
+class StepInspection:
+    """Stages, profiles and memory of a World, and steps that are measured or recorded."""
 
-    if TYPE_CHECKING:
-        _runtime: Runtime | None
-
-    def _start_compute(self) -> None:
+    def __init__(self, world: WorldRuntime) -> None:
+        self._world = world
         self._profiling = False
         self._last_profile = WorldStepProfile()
 
-    def _step_with(self, options: StepOptions, executor: ComputeExecutor | None) -> None:
+    def step_with(self, options: StepOptions, executor: ComputeExecutor | None) -> None:
         """See `World.step`."""
         if not isinstance(options, StepOptions):
             raise values.ShapeError(f"options must be a StepOptions, got {options!r}")
-        world = cast("World", self)
+        world = self._world
         before = self.step_profiling_enabled
         if options.profile:
             self.step_profiling_enabled = True
@@ -71,9 +68,9 @@ class WorldCompute(KnownNames):
             if not before and options.profile:
                 self.step_profiling_enabled = False
 
-    def _step_recorded(self, runtime: Runtime, n: int) -> None:
+    def step_recorded(self, runtime: Runtime, n: int) -> None:
         """Steps that leave a frame each, between which this thread reads."""
-        world = cast("World", self)
+        world = self._world
         guard = runtime.guard
         guard.take()
         world._require_current(runtime)
@@ -84,28 +81,13 @@ class WorldCompute(KnownNames):
         finally:
             guard.end()
 
-    @overload
-    def sync(
-        self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: ComputeExecutor | None = None
-    ) -> None: ...
-    @overload
-    def sync(self, executor: ComputeExecutor, stage: WorldSyncStage = ..., /) -> None: ...
-    @overload
-    def sync(self, executor: ComputeExecutor, /, *, stage: WorldSyncStage = ...) -> None: ...
     def sync(
         self,
         *given: WorldSyncStage | ComputeExecutor,
         stage: WorldSyncStage | None = None,
         executor: ComputeExecutor | None = None,
     ) -> None:
-        """Bring poses and velocities up to date now; time does not pass.
-
-        Reads are up to date anyway; this places the work, on the caller's thread when executor is None.
-
-        Args:
-            stage: what to bring up to date.
-            executor: who does it, before `stage` or by name.
-        """
+        """See `World.sync`."""
         rest = list(given)
         if rest and isinstance(rest[0], ComputeExecutor):
             if executor is not None:
@@ -124,42 +106,17 @@ class WorldCompute(KnownNames):
             graph.add("kinematics", lambda: self.sync(stage))
             executor.run(graph)
             return
-        world = cast("World", self)
+        world = self._world
         if not world._simulating:
             raise OperationError("sync needs simulation mode; enter_simulation_mode() or step() first")
         runtime = world._live()
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()
 
-    def update_kinematics(self, executor: ComputeExecutor | None = None) -> None:
-        """The same as `sync(WorldSyncStage.KINEMATICS)`."""
-        self.sync(WorldSyncStage.KINEMATICS, executor=executor)
-
-    def _repr_html_(self) -> str:
-        from worldline._src.facade.notebook import world_html
-
-        return world_html(cast("World", self))
-
     @property
     def pipeline(self) -> WorldStepPipeline:
-        """The stages of a step of this World as it is now, with what each reads and writes.
-
-        Stages that would have nothing to do are not among them.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> box = world.add_rigid_body("box")
-            >>> print(world.pipeline)
-            step: 6 stages
-               1  positions            kinematics   q -> link poses
-               2  link_velocities      kinematics   link poses, v -> link velocities
-               3  no_wrenches          forces       -> link forces
-               4  drive_forces         forces       q, v, commands -> tau
-               5  accelerations        dynamics     link poses, link velocities, link forces, tau -> a
-               6  semi_implicit_euler  integration  q, v, a -> q, v
-        """
-        sim = cast("World", self)._live().sim
+        """See `World.pipeline`."""
+        sim = self._world._live().sim
         if not sim.model.body_count:
             return WorldStepPipeline("step", ())
         # makes the list when it is out of date
@@ -168,19 +125,7 @@ class WorldCompute(KnownNames):
 
     @property
     def pipelines(self) -> dict[str, WorldStepPipeline]:
-        """Stages by what they are for.
-
-        "step" is all of a step, "kinematics" what `sync` runs, "collision" the part of a step that finds
-        contacts, "sensors" what readings of forces and accelerations run, which is a step up to its
-        integrator, and "rendering" what places are drawn from.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> box = world.add_rigid_body("box")
-            >>> {name: len(stages) for name, stages in world.pipelines.items()}
-            {'step': 6, 'kinematics': 4, 'collision': 0, 'sensors': 5, 'rendering': 1}
-        """
+        """See `World.pipelines`."""
         step = self.pipeline
         reads = [(stage, MULTIBODY) for program in READS for stage in program.stages] if len(step) else []
         drawn = reads[: len(READS[0].stages)]
@@ -194,38 +139,25 @@ class WorldCompute(KnownNames):
 
     @property
     def step_profiling_enabled(self) -> bool:
-        """Whether the last step of every `step(n)` is measured stage by stage; off by default.
-
-        Results are the same bit for bit. A measured step costs some microseconds more a stage.
-        """
+        """See `World.step_profiling_enabled`."""
         return self._profiling
 
     @step_profiling_enabled.setter
     def step_profiling_enabled(self, value: bool) -> None:
-        cast("World", self)._require_idle()
+        self._world._require_idle()
         if not isinstance(value, (bool, np.bool_)):
             raise values.ShapeError(f"step_profiling_enabled: True or False is needed, got {value!r}")
         if bool(value) != self._profiling:
             self._profiling = bool(value)
-            if self._runtime is not None:
-                self._attach_profiler(self._runtime)
+            if self._world._runtime is not None:
+                self.attach_profiler(self._world._runtime)
 
     @property
     def last_step_profile(self) -> WorldStepProfile:
-        """Times of the last step that was measured; empty before the first.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> box = world.add_rigid_body("box")
-            >>> world.step_profiling_enabled = True
-            >>> world.step()
-            >>> [stage.name for stage in world.last_step_profile.stages][-2:]
-            ['semi_implicit_euler', 'kinematics']
-        """
+        """See `World.last_step_profile`."""
         return self._last_profile
 
-    def _attach_profiler(self, runtime: Runtime) -> None:
+    def attach_profiler(self, runtime: Runtime) -> None:
         sim = runtime.sim
         sim.profiler = StepProfiler(sim, self._keep_profile) if self._profiling else None
         sim.reconfigure()
@@ -235,8 +167,8 @@ class WorldCompute(KnownNames):
 
     @property
     def memory_diagnostics(self) -> WorldMemoryDiagnostics:
-        """Memory that the World holds for its steps [bytes]."""
-        world = cast("World", self)
+        """See `World.memory_diagnostics`."""
+        world = self._world
         runtime = world._live()
         arenas, constraints = runtime.model.arenas, runtime.constraints
         rows = collision = 0

@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Options of a World that are changed after it was made, and what follows in its compiled form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from worldline._src.facade.options import WorldOptions, variational_options
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world_runtime import WorldRuntime
+
+
+def _time_step(options: WorldOptions, runtime: Runtime) -> None:
+    runtime.sim.time_step = options.time_step
+
+
+def _gravity(options: WorldOptions, runtime: Runtime) -> None:
+    runtime.update(gravity=options.gravity)
+
+
+def _integration(options: WorldOptions, runtime: Runtime) -> None:
+    chosen = options.multibody_options
+    runtime.sim.family = chosen.integration_family
+    runtime.sim.variational = variational_options(chosen)
+    runtime.sim.reconfigure()
+
+
+def _solver(options: WorldOptions, runtime: Runtime) -> None:
+    runtime.choose_solver(
+        options.contact_solver_method, options.strict_solver_resolution, options.contact_sweeps
+    )
+
+
+def _sleep(options: WorldOptions, runtime: Runtime) -> None:
+    runtime.set_sleep(options.deactivation_options)
+
+
+def _divergence(options: WorldOptions, runtime: Runtime) -> None:
+    runtime.sim.divergence_policy = options.divergence_policy
+    runtime.sim.divergence_limit = options.divergence_limit
+
+
+_FOLLOWS: dict[str, Callable[[WorldOptions, Runtime], None]] = {
+    "time_step": _time_step,
+    "gravity": _gravity,
+    "multibody_options": _integration,
+    "contact_solver_method": _solver,
+    "strict_solver_resolution": _solver,
+    "contact_sweeps": _solver,
+    "deactivation_options": _sleep,
+    "divergence_policy": _divergence,
+    "divergence_limit": _divergence,
+}
+"""What an option changes in a compiled world; the others are read when they matter."""
+_NUMBERS = frozenset({"time_step", "gravity", "divergence_policy", "divergence_limit"})
+"""Options that no check before a step depends on."""
+
+
+class Settings:
+    """Changes of the options of one World."""
+
+    def __init__(self, world: WorldRuntime) -> None:
+        self._world = world
+
+    def set(self, name: str, value: Any) -> None:
+        """Take over an option, which its class checks; on error nothing changes."""
+        world = self._world
+        world._require_idle()
+        setattr(world._options, name, value)
+        if world._runtime is not None and name in _FOLLOWS:
+            _FOLLOWS[name](world._options, world._runtime)
+        if name not in _NUMBERS:
+            world._configuration_changed()
