@@ -9,7 +9,7 @@ any is not written to one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,7 +68,6 @@ PLACES = {"accelerations": ACCELERATION_STAGE, "end": END_STAGE}
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.sensors import FunctionSensor
     from worldline._src.facade.world_runtime import WorldRuntime
 
 
@@ -213,6 +212,16 @@ class StepFunction(FixedAttributes):
         )
 
 
+class UserSensor(Protocol):
+    """A sensor whose readings a function or kernel makes; see `sensors.FunctionSensor`."""
+
+    _kernel: StepFunction | None
+
+    @property
+    def dim(self) -> int: ...
+    def copy_to(self, world: WorldRuntime) -> Any: ...
+
+
 class StepFunctions:
     """The functions of one World, in the order in which they are called."""
 
@@ -221,7 +230,7 @@ class StepFunctions:
         self._all: dict[str, StepFunction] = {}
         self.detector: CollisionDetector | None = None
         """Finds the contacts of steps; None for the native one."""
-        self.sensors: dict[str, FunctionSensor] = {}
+        self.sensors: dict[str, UserSensor] = {}
         """Sensors whose readings a function makes, by name."""
 
     def add(
@@ -293,7 +302,7 @@ class StepFunctions:
         del self._all[name]
         self._changed()
 
-    def add_sensor(self, name: str, sensor: FunctionSensor) -> None:
+    def add_sensor(self, name: str, sensor: UserSensor) -> None:
         self.sensors[name] = sensor
         if sensor._kernel is not None:
             self._changed()
