@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def flag(value: Any, what: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{what} must be True or False, got {value!r}")
-    return bool(value)
+    return bool(cast("Any", value))
 
 
 def positive_number(value: Any, what: str) -> float:
@@ -104,7 +104,7 @@ def whole_numbers(value: Any, what: str) -> np.ndarray:
     if has_masked_entries(value):
         raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
-        made = np.array(value if isinstance(value, np.ndarray) else list(value))
+        made = np.array(cast("Any", value) if isinstance(value, np.ndarray) else list(value))
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{what} must be whole numbers, got {value!r}") from error
     if made.ndim != 1 or (made.size and made.dtype.kind not in "iu"):

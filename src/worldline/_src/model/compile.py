@@ -33,7 +33,7 @@ DEFAULT_SOLVER = (1e-10, 100.0)
 class Arenas(NamedTuple):
     """What all worlds of a model share, in the form the kernels read."""
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment] # a field, where tuples have a method that none uses
     constant: np.ndarray
     data_size: int
     """Doubles of a data arena for one world."""

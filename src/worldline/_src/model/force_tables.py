@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import cast
 
 import numpy as np
 
@@ -92,7 +93,8 @@ def _row(law: Law) -> _Row:
     if isinstance(spring, StiffnessDamping):
         return kind, spring.k, spring.d, _FLAT, False, 0.0, 0.0
     assert isinstance(spring, dict)
-    return kind, 0.0, 0.0, _FLAT, False, spring["bounciness"], spring["erp"]
+    hard = cast("dict[str, float]", spring)
+    return kind, 0.0, 0.0, _FLAT, False, hard["bounciness"], hard["erp"]
 
 
 def force_models(laws: Sequence[Law]) -> ForceModels:

@@ -70,7 +70,7 @@ def _welded(joint: JointRecord, poses: Array) -> JointRecord:
 def chosen_joints(builder: ModelBuilder, joints: Iterable[int | str]) -> list[int]:
     """Indices of joints given by index or label, each once."""
     labels = {joint.label: j for j, joint in enumerate(builder.joints)}
-    found = []
+    found: list[int] = []
     for joint in joints:
         if isinstance(joint, str):
             if joint not in labels:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,6 @@ import numpy as np
 from worldline._src.kernels import joints as code
 from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.model.records import JointDofConfig
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.joints import CoordinateFunction, Joint, JointDof, MotionAxis, TargetMode
 from worldline._src.scene.joints import JointType as SceneType
 from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse
@@ -160,7 +159,8 @@ def _custom(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], setting
     return builder.add_joint_custom(motion=joint.motion, **moved, **settings)
 
 
-class SceneKind(NamedTuple):
+@dataclass(frozen=True)
+class SceneKind:
     """A joint type of a scene in a Model."""
 
     type: JointType

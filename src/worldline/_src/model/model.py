@@ -223,8 +223,8 @@ class Model:
     sensors: Sensors | None = None
     keyframes: Keyframes | None = None
     """Saved states."""
-    material_label: list[str] = field(default_factory=list)
-    texture_label: list[str] = field(default_factory=list)
+    material_label: list[str] = field(default_factory=list[str])
+    texture_label: list[str] = field(default_factory=list[str])
 
     body_count: int = field(init=False)
     """Number of bodies in one world."""
@@ -236,9 +236,9 @@ class Model:
     """Length of joint_qd."""
     articulation_count: int = field(init=False)
     """Number of articulations in one world."""
-    scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
+    scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict[Any, Any])
     """What was computed from the model; empty after a change of any parameter."""
-    inertia_scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
+    inertia_scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict[Any, Any])
     """What was computed from inertias at the start position; empty after a change of those."""
 
     @classmethod

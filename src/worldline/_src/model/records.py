@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import numpy as np
 
@@ -289,9 +289,10 @@ def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointD
         return [configuration(axis, options) for axis in axes]
     rows: list[dict[str, Any]] = [{} for _ in axes]
     for name, value in options.items():
-        values = [value] * len(axes)
+        values: list[Any] = [value] * len(axes)
         if isinstance(value, (list, tuple, np.ndarray)):
-            values = list(value) if np.ndim(value) == 1 else [value]
+            listed = cast("Sequence[Any]", value)
+            values = list(listed) if np.ndim(listed) == 1 else [listed]
             if len(values) != len(axes):
                 raise ArgumentError(f"{name} must be one value or {len(axes)}, one per axis, got {value!r}")
         for row, one in zip(rows, values, strict=True):

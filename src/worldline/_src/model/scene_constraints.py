@@ -128,7 +128,9 @@ def coupler_table(world: World, index: SceneIndex) -> tables.Couplers:
     """Columns of all gears."""
     rows = world.couplers
     joints = index.trees.builder.joints
-    follow, lead, problems = [], [], []
+    follow: list[tuple[int, int]] = []
+    lead: list[tuple[int, int]] = []
+    problems: list[Problem] = []
     for k, row in enumerate(rows):
         for name, dof, into in ((row.joint, row.joint_dof, follow), (row.reference, row.reference_dof, lead)):
             joint = joints[index.joint[name]]
@@ -288,7 +290,7 @@ def _rest(variant: str, value: Any) -> tuple[float, float]:
 
 
 def _path(tendon: SpatialTendon, index: SceneIndex) -> list[tuple[PathKind, int, int, float]]:
-    found = []
+    found: list[tuple[PathKind, int, int, float]] = []
     for node in tendon.path:
         value = node.value
         if node.variant == "site":

@@ -262,7 +262,7 @@ class _Looks(NamedTuple):
     """What sensors need of a scene beside its tables."""
 
     world: World
-    index: SceneIndex
+    scene_index: SceneIndex
     model: Model
     library: AssetLibrary
 
@@ -271,11 +271,11 @@ class _Looks(NamedTuple):
         if row.problem:
             return row.problem
         for kind, k in ((row.object_kind, row.object), (row.reference_kind, row.reference)):
-            if kind is ObjectKind.CAMERA and (text := _follows(self.index.cameras[k][1])):
+            if kind is ObjectKind.CAMERA and (text := _follows(self.scene_index.cameras[k][1])):
                 return text
         if row.kind is not SensorKind.PROJECTION:
             return ""
-        camera = self.index.cameras[row.reference][1]
+        camera = self.scene_index.cameras[row.reference][1]
         if camera.orthographic:
             return f"camera '{camera.name}' is orthographic; sensors project perspectives only"
         sized, lens = camera.sensor_size, camera.focal_length
@@ -296,7 +296,7 @@ class _Looks(NamedTuple):
         return made
 
     def _axes(self, body: int) -> Array:
-        links = (link for k, link in self.index.links if k == body)
+        links = (link for k, link in self.scene_index.links if k == body)
         link = next(links, None) if body >= 0 else None
         return IDENTITY[3:] if link is None else inertial_axes(link, self.library)
 
@@ -304,7 +304,7 @@ class _Looks(NamedTuple):
         """Focal lengths and centre of the image of the camera of a row [pixels], (4,)."""
         if row.kind is not SensorKind.PROJECTION or self.problem(row):
             return np.zeros(4)
-        camera = self.index.cameras[row.reference][1]
+        camera = self.scene_index.cameras[row.reference][1]
         size, shift = np.array([camera.resolution_x, camera.resolution_y], float), np.zeros(2)
         if camera.sensor_size is not None and all(camera.sensor_size):
             pixel = np.asarray(camera.sensor_size) / size

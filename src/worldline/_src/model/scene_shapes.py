@@ -144,7 +144,7 @@ def light_table(world: World, index: SceneIndex) -> Frames:
     """Columns of lights, which shine along minus z of their frames."""
     lights = [(-1, light) for light in world.hierarchy.lights]
     lights += [(body, light) for body, link in index.links for light in link.lights]
-    places = []
+    places: list[tuple[int, Array]] = []
     for body, light in lights:
         back = -light.direction / (math.hypot(*light.direction.tolist()) or 1.0)
         places.append((body, np.array(unit_pose(light.position, upright(back)))))

@@ -87,7 +87,7 @@ def _multibodies(world: World) -> list[tuple[str | None, list[Body]]]:
         key = ("multibody", body.multibody) if body.multibody else ("body", id(body))
         groups.setdefault(key, []).append(body)
     taken: set[str] = set()
-    named = []
+    named: list[tuple[str | None, list[Body]]] = []
     for (kind, _), bodies in groups.items():
         label = bodies[0].multibody if kind == "multibody" else bodies[0].link.name
         label = None if label in taken else label

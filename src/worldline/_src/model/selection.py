@@ -7,7 +7,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class ArticulationView(FixedAttributes):
         if exclude_joint_types is not None:
             joints = [k for k in joints if kinds[k] not in _types(exclude_joint_types)]
         self.joint_labels: list[str] = [labels[k] for k in joints]
-        names = [_last_part(model.body_label[model.joint_child[j]]) for j in first]
+        names = [_last_part(model.body_label[int(model.joint_child[j])]) for j in first]
         links = _filtered(include_links, exclude_links, names, "link")
         self.link_labels: list[str] = [names[k] for k in links]
 
@@ -203,8 +203,10 @@ class ArticulationView(FixedAttributes):
                 raise ArgumentError(f"{holder!r} is not of this view's model")
             return holder.articulation_array(name)
         # a model has no forces of its own
-        one = (self.model.body_count, 6) if name == "body_f" else getattr(self.model, name).shape
-        array = getattr(holder, name, None)
+        one: tuple[int, ...] = (
+            (self.model.body_count, 6) if name == "body_f" else getattr(self.model, name).shape
+        )
+        array = cast("Array | None", getattr(holder, name, None))
         shape = one if self.model.world_count == 1 else (self.model.world_count, *one)
         if not isinstance(array, np.ndarray) or array.shape != shape:
             got = f"shape {array.shape}" if isinstance(array, np.ndarray) else type(holder).__name__
@@ -354,7 +356,7 @@ class ArticulationView(FixedAttributes):
             return self._joints
         if name in _PER_COORDINATE:
             return self._q
-        array = getattr(self.model, name, None) if name.startswith("joint_") else None
+        array = cast("Array | None", getattr(self.model, name, None)) if name.startswith("joint_") else None
         if isinstance(array, np.ndarray) and array.shape[:1] == (self.model.joint_dof_count,):
             return self._v
         known = (n for n in vars(self.model) if n.startswith(("joint_", "body_")))

@@ -19,7 +19,7 @@ _ARENA = {"index": "m", "constant": "c", "data": "d"}
 
 def _cut(view: type[View]) -> Callable[..., View]:
     """The function of (m, c, d) that cuts a view from the arenas of a model."""
-    cuts = []
+    cuts: list[str] = []
     for name in view.__annotations__:
         field = BY_NAME[name]
         sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{ENTRY[s]}]" for s in field.shape)

@@ -72,8 +72,9 @@ class Table(_ArrayKind[TableLike, Array]):
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
         dtype = "<f4"
-        if isinstance(raw, dict) and raw.get("dtype") == "<f8":
-            dtype, raw = "<f8", raw.get("data")
+        table: dict[str, Any] = raw
+        if isinstance(raw, dict) and table.get("dtype") == "<f8":
+            dtype, raw = "<f8", table.get("data")
         if not isinstance(raw, bytes):
             return super().read(raw, source, path)
         width = self.columns * np.dtype(dtype).itemsize
@@ -83,12 +84,13 @@ class Table(_ArrayKind[TableLike, Array]):
         return np.frombuffer(raw, dtype).astype(np.float64).reshape(-1, self.columns)
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
-        fits = isinstance(value, np.ndarray) and value.dtype == np.float64
-        if not fits or value.ndim != 2 or value.shape[1] != self.columns:
-            probe.reject(path, describe(value), self.allowed)
-        elif not np.isfinite(value).all():
-            row = int(np.argwhere(~np.isfinite(value))[0][0])
-            probe.reject(f"{path}[{row}]", str(value[row].tolist()), "finite numbers")
+        array: Array = value
+        fits = isinstance(value, np.ndarray) and array.dtype == np.float64
+        if not fits or array.ndim != 2 or array.shape[1] != self.columns:
+            probe.reject(path, describe(array), self.allowed)
+        elif not np.isfinite(array).all():
+            row = int(np.argwhere(~np.isfinite(array))[0][0])
+            probe.reject(f"{path}[{row}]", str(array[row].tolist()), "finite numbers")
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
         row = {"type": "array", "items": {"type": "number"}}
@@ -123,9 +125,10 @@ class Triangles(_ArrayKind[TableLike, IntArray]):
         return super().read(np.frombuffer(raw, "<u4").reshape(-1, 3), source, path)
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
-        fits = isinstance(value, np.ndarray) and value.dtype == np.int32
-        if not fits or value.ndim != 2 or value.shape[1] != 3:
-            probe.reject(path, describe(value), self.allowed)
+        array: Array = value
+        fits = isinstance(value, np.ndarray) and array.dtype == np.int32
+        if not fits or array.ndim != 2 or array.shape[1] != 3:
+            probe.reject(path, describe(array), self.allowed)
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
         row = {"type": "array", "items": {"type": "integer", "minimum": 0}}
@@ -147,10 +150,11 @@ class Grid(_ArrayKind["VectorLike | TableLike", Array]):
         return value.tolist()
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
-        fits = isinstance(value, np.ndarray) and value.dtype == np.float64
-        if not fits or value.ndim not in (1, 2):
-            probe.reject(path, describe(value), self.allowed)
-        elif not np.isfinite(value).all():
+        array: Array = value
+        fits = isinstance(value, np.ndarray) and array.dtype == np.float64
+        if not fits or array.ndim not in (1, 2):
+            probe.reject(path, describe(array), self.allowed)
+        elif not np.isfinite(array).all():
             probe.reject(path, "a height that is not finite", "finite numbers")
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:

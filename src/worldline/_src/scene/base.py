@@ -276,12 +276,13 @@ class Struct(Part):
 
     @classmethod
     def _read(cls: type[Self], raw: Any, source: Source, path: str) -> Any:
+        table: dict[Any, Any] = raw
         if not isinstance(raw, dict):
-            source.reject(path, describe(raw), f"an object with the fields of {cls.__name__}")
+            source.reject(path, describe(table), f"an object with the fields of {cls.__name__}")
             return FAILED
-        source.require(cls.__name__, raw, path)
+        source.require(cls.__name__, table, path)
         made = cls()
-        for key, value in raw.items():
+        for key, value in table.items():
             known = cls._fields.get(key) if isinstance(key, str) else None
             if known is None:
                 source.unknown(path, key, cls.__name__, cls._fields)
@@ -351,8 +352,10 @@ def same(a: Any, b: Any) -> bool:
         a, b = stack.pop()
         if a is b:
             continue
+        one: Any = a
+        other: Any = b
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-            if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)):
+            if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(one, other)):
                 return False
         elif isinstance(a, Part):
             if type(a) is not type(b):
@@ -362,21 +365,22 @@ def same(a: Any, b: Any) -> bool:
                 seen.add((id(a), id(b)))
                 stack.append((a._compared(), b._compared()))
         elif isinstance(a, dict) and isinstance(b, dict):
-            if a.keys() != b.keys():
+            if one.keys() != other.keys():
                 return False
-            stack.extend((a[key], b[key]) for key in a)
+            stack.extend((one[key], other[key]) for key in one)
         elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
-            if len(a) != len(b):
+            if len(one) != len(other):
                 return False
-            stack.extend(zip(a, b, strict=True))
+            stack.extend(zip(one, other, strict=True))
         elif a != b:
             return False
     return True
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], Struct):
-        return f"[{len(value)} x {type(value[0]).__name__}]"
-    if isinstance(value, dict) and value:
-        return "{" + ", ".join(map(repr, list(value)[:8])) + "}"
-    return repr(value.tolist()) if isinstance(value, np.ndarray) and value.size < 20 else repr(value)
+    given: Any = value
+    if isinstance(value, list) and given and isinstance(given[0], Struct):
+        return f"[{len(given)} x {type(given[0]).__name__}]"
+    if isinstance(value, dict) and given:
+        return "{" + ", ".join(map(repr, list(given)[:8])) + "}"
+    return repr(given.tolist()) if isinstance(value, np.ndarray) and given.size < 20 else repr(given)

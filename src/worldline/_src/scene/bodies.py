@@ -117,17 +117,18 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return out
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
+        entries: list[Any] = raw
         if not isinstance(raw, list):
-            source.reject(path, describe(raw), self.allowed)
+            source.reject(path, describe(entries), self.allowed)
             return FAILED
         made: list[Link | None] = []
 
         def work() -> None:
-            source.count(len(raw), path)
-            if raw and source.depth > source.limits.link_depth:
+            source.count(len(entries), path)
+            if entries and source.depth > source.limits.link_depth:
                 source.problem(path, f"links nested deeper than {source.limits.link_depth}")
                 return
-            for index, entry in enumerate(raw):
+            for index, entry in enumerate(entries):
                 link = Link._read(entry, source, f"{path}[{index}]")
                 made.append(None if link is FAILED else link)
 
@@ -146,13 +147,14 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return made
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
+        links: list[Any] = value
         if not isinstance(value, list):
-            probe.reject(path, describe(value), self.allowed)
+            probe.reject(path, describe(links), self.allowed)
             return
 
         def work() -> None:
-            probe.count(len(value), path)
-            for index, link in enumerate(value):
+            probe.count(len(links), path)
+            for index, link in enumerate(links):
                 here = f"{path}[{index}]"
                 if not isinstance(link, Link):
                     probe.reject(here, describe(link), "a Link")

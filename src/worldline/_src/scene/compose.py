@@ -125,7 +125,7 @@ def _text(value: str | None, argument: str) -> str:
 
 
 def _pose(translation: VectorLike | None, rotation: VectorLike | None) -> Pose:
-    given = []
+    given: list[np.ndarray] = []
     for value, kind, argument, default in (
         (translation, VECTOR3, "other_translation", IDENTITY.position),
         (rotation, QUATERNION, "other_rotation", IDENTITY.rotation),
@@ -149,12 +149,15 @@ def _renaming(world: World, other: World, prefix: str, suffix: str) -> Rename:
             return path
         return os.path.join(str(theirs), path)
 
-    return Rename(name=lambda name: prefix + name + suffix, file=file)
+    def renamed(name: str) -> str:
+        return prefix + name + suffix
+
+    return Rename(name=renamed, file=file)
 
 
 def _refuse_bodies(world: World, part: World, target: Link) -> None:
     """What cannot become a child of a link."""
-    problems = []
+    problems: list[Problem] = []
     for index, body in enumerate(part.hierarchy.bodies):
         path = f"$.hierarchy.bodies[{index}]"
         if body.free is not None:
@@ -178,13 +181,13 @@ def _refuse_bodies(world: World, part: World, target: Link) -> None:
 
 def _refuse_names(world: World, part: World) -> None:
     """Names that both scenes define; assets may be shared when they are the same."""
-    shared = set()
+    shared: set[tuple[str, str]] = set()
     for path in MERGED_TABLES:
         old, new = resolve(world, path), resolve(part, path)
         shared |= {(path, name) for name in old.keys() & new.keys() if same(old[name], new[name])}
     ours, theirs = look(world), look(part)
     known = ours.names
-    problems = []
+    problems: list[Problem] = []
     for defining, referring in ((ours, theirs), (theirs, ours)):
         where = defining.names.get("link", {}).get(WORLD)
         if where is not None and WORLD not in referring.names.get("link", {}):

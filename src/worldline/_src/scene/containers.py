@@ -124,11 +124,12 @@ class ListOf(Kind[Iterable[S], list[T]]):
         return [self.item.plain(entry, writer) for entry in value]
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
-        if not isinstance(raw, list) or self.length not in (None, len(raw)):
-            source.reject(path, describe(raw), self.allowed)
+        entries: list[Any] = raw
+        if not isinstance(raw, list) or self.length not in (None, len(entries)):
+            source.reject(path, describe(entries), self.allowed)
             return FAILED
-        source.count(len(raw), path)
-        made = [self.item.read(entry, source, f"{path}[{i}]") for i, entry in enumerate(raw)]
+        source.count(len(entries), path)
+        made = [self.item.read(entry, source, f"{path}[{i}]") for i, entry in enumerate(entries)]
         # None keeps the places of what follows, for the messages to come
         return [None if entry is FAILED else entry for entry in made]
 
@@ -136,11 +137,12 @@ class ListOf(Kind[Iterable[S], list[T]]):
         return [self.item.copy(entry, writer) for entry in value]
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
-        if not isinstance(value, list) or self.length not in (None, len(value)):
-            probe.reject(path, describe(value), self.allowed)
+        entries: list[Any] = value
+        if not isinstance(value, list) or self.length not in (None, len(entries)):
+            probe.reject(path, describe(entries), self.allowed)
             return
-        probe.count(len(value), path)
-        for index, entry in enumerate(value):
+        probe.count(len(entries), path)
+        for index, entry in enumerate(entries):
             self.item.check(entry, probe, f"{path}[{index}]")
 
     def sound(self) -> str:
@@ -193,22 +195,24 @@ class TableOf(Kind[Mapping[str, S], dict[str, T]]):
         return {key: self.item.plain(entry, writer) for key, entry in value.items()}
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
-        if not isinstance(raw, dict) or not all(isinstance(key, str) for key in raw):
-            source.reject(path, describe(raw), self.allowed)
+        entries: dict[str, Any] = raw
+        if not isinstance(raw, dict) or not all(isinstance(key, str) for key in entries):
+            source.reject(path, describe(entries), self.allowed)
             return FAILED
-        source.count(len(raw), path)
-        made = {key: self.item.read(e, source, f"{path}[{key!r:.80}]") for key, e in raw.items()}
+        source.count(len(entries), path)
+        made = {key: self.item.read(e, source, f"{path}[{key!r:.80}]") for key, e in entries.items()}
         return {key: None if entry is FAILED else entry for key, entry in made.items()}
 
     def copy(self, value: dict[str, T], writer: Writer) -> dict[str, T]:
         return {key: self.item.copy(entry, writer) for key, entry in value.items()}
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
+        entries: dict[Any, Any] = value
         if not isinstance(value, dict):
-            probe.reject(path, describe(value), self.allowed)
+            probe.reject(path, describe(entries), self.allowed)
             return
-        probe.count(len(value), path)
-        for key, entry in value.items():
+        probe.count(len(entries), path)
+        for key, entry in entries.items():
             if type(key) is not str:
                 probe.reject(path, f"the key {describe(key)}", "text as keys")
             elif self.namespace is not None:
@@ -244,7 +248,7 @@ class TextSet(Kind[Iterable[str], set[str]]):
     def __call__(self, value: Iterable[str]) -> set[str]:
         if not is_list(value):
             raise self.reject(value)
-        made = set()
+        made: set[str] = set()
         for entry in value:
             if not isinstance(entry, str):
                 raise self.reject(value)

@@ -58,7 +58,7 @@ def freeze(world: World, joints: Mapping[str, Sequence[float]]) -> list[TakenOut
             known[name].frozen = [float(x) for x in coordinates]
         for path in prune(world, {("joint", name) for name in joints}, still_there=True):
             world.report.left_out(path, "its joint is frozen")
-    taken = []
+    taken: list[TakenOut] = []
     for path, rows in before.items():
         left = {id(row) for row in resolve(world, path)}
         taken += [TakenOut(path, row) for row in rows if id(row) not in left]

@@ -425,6 +425,14 @@ def _d6_rule(joint: Joint, probe: Probe, path: str) -> None:
             probe.reject(f"{path}.dofs[{index}].axis", "a zero axis", "a direction")
 
 
+def _dof_count(joint: Joint) -> int:
+    return len(joint.dofs)
+
+
+def _motion_count(joint: Joint) -> int:
+    return coordinate_count(joint.motion)
+
+
 class JointKind(NamedTuple):
     """What is known of a joint type, from which sizes, rules and the names of other layers follow."""
 
@@ -440,7 +448,7 @@ class JointKind(NamedTuple):
     """Whether its coordinates end in a quaternion."""
     own: tuple[str, ...] = ()
     """Fields of a joint that this type alone reads."""
-    count: Callable[[Joint], int] = lambda joint: len(joint.dofs)
+    count: Callable[[Joint], int] = _dof_count  # type: ignore[assignment] # a field, not the method of tuples
     """Coordinates of a joint, as many as velocities, where `sizes` is None."""
     rule: Callable[[Joint, Probe, str], None] = _usual_rule
     """What a valid joint of this type must keep."""
@@ -467,7 +475,7 @@ JOINTS: Final[dict[JointType, JointKind]] = {
         "CUSTOM",
         None,
         own=("motion",),
-        count=lambda joint: coordinate_count(joint.motion),
+        count=_motion_count,
         rule=_custom_rule,
         is_portable=False,
     ),

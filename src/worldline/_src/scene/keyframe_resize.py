@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +85,7 @@ class KeyframeResize:
 
 
 @contextmanager
-def fitted_keyframes(world: World) -> Iterator[None]:
+def fitted_keyframes(world: World) -> Generator[None, None, None]:
     """Whatever is added to a scene or taken away within, its keyframes fit afterwards."""
     growth = KeyframeResize(world)
     yield

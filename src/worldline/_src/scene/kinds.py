@@ -22,7 +22,7 @@ import numpy as np
 from worldline._src.masked import is_masked_array
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
-from worldline._src.scene.hints import hint  # noqa: F401  readers of formats look for it here
+from worldline._src.scene.hints import hint  # noqa: F401 # pyright: ignore[reportUnusedImport] # formats look for it here
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -50,10 +50,11 @@ def describe(value: object) -> str:
         return "None"
     if is_masked_array(value):
         return f"a masked array of shape {getattr(value, 'shape', ())}"
+    given: Any = value
     if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and type {value.dtype}"
+        return f"an array of shape {given.shape} and type {given.dtype}"
     if isinstance(value, list | tuple):
-        return f"{_short.repr(value)} ({type(value).__name__} of {len(value)})"
+        return f"{_short.repr(given)} ({type(given).__name__} of {len(given)})"
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     return f"{_short.repr(value)} ({type(value).__name__})"
@@ -174,8 +175,9 @@ def to_float(value: Any) -> float | None:
         return None
     if is_masked_array(value):
         return None
-    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
-        value = value.item()
+    given: Any = value
+    if isinstance(value, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu":
+        value = given.item()
     if isinstance(value, numbers.Real):
         try:
             made = float(value)

@@ -80,7 +80,7 @@ class Entry(NamedTuple):
     """An entry of one of the joined lists, with what it defines and what it refers to."""
 
     path: str
-    index: int
+    index: int  # type: ignore[assignment] # a field, not the method of tuples
     value: Any
     names: set[tuple[str, str]]
     references: list[tuple[tuple[str, ...], str]]
@@ -112,7 +112,8 @@ def look(value: Struct) -> Probe:
 def entries(world: World) -> Iterator[Entry]:
     """Every entry of the joined lists."""
     for path in MERGED_LISTS:
-        item = kind_at(world, path).item  # type: ignore[attr-defined]
+        listed: Any = kind_at(world, path)
+        item: Any = listed.item
         for index, value in enumerate(resolve(world, path)):
             probe = Probe(_UNBOUNDED, values=False)
             item.check(value, probe, "$")

@@ -132,7 +132,8 @@ def _is_small(inertial: Inertia) -> bool:
     """Whether a mass or a moment about an axis is positive and no step could move it."""
     moments = inertial.full_inertia
     if moments is None:
-        moments = [] if inertial.diag_inertia is None else inertial.diag_inertia.tolist()
+        diagonal: list[float] = [] if inertial.diag_inertia is None else inertial.diag_inertia.tolist()
+        moments = diagonal
     return 0.0 < (inertial.mass or 0.0) < LEAST_INERTIA or (
         len(moments) > 0 and has_small_moment(moments[:3])
     )

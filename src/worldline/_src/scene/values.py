@@ -75,10 +75,11 @@ class RangeKind(Kind[Range | Sequence[float], Range]):
     def read(self, raw: Any, source: Source, path: str) -> Any:
         if isinstance(raw, list):
             return super().read(raw, source, path)
+        ends: Any = raw
         if isinstance(raw, dict):
             # null is how a writer without infinities leaves an end open
-            raw = {key: end for key, end in raw.items() if end is not None}
-        return self.inner.read(raw, source, path)
+            ends = {key: end for key, end in ends.items() if end is not None}
+        return self.inner.read(ends, source, path)
 
     def identical(self, a: Range, b: Range) -> bool:
         return a._identical(b)

@@ -49,7 +49,9 @@ class Named:
     ) -> None:
         self.items = items
         self.defaults: dict[str, Callable[[], Any]] = (
-            dict(optional) if isinstance(optional, Mapping) else dict.fromkeys(optional, lambda: None)
+            dict(cast("Mapping[str, Callable[[], Any]]", optional))
+            if isinstance(optional, Mapping)
+            else dict.fromkeys(optional, lambda: None)
         )
 
 
@@ -184,7 +186,8 @@ class Variant(Part):
     @property
     def value(self) -> Any:
         """The data of the case; None when it has none."""
-        return dict(self._data) if isinstance(self._data, dict) else self._data
+        data: Any = self._data
+        return dict(data) if isinstance(self._data, dict) else data
 
     if not TYPE_CHECKING:
         # type checkers would take this for a licence to set any attribute
@@ -196,14 +199,15 @@ class Variant(Part):
         return same(self, other) if type(other) is type(self) else NotImplemented
 
     def __repr__(self) -> str:
+        data: Any = self._data
         if self._data is None:
             inside = ""
         elif isinstance(self._data, dict):
-            inside = ", ".join(f"{k}={v!r}" for k, v in self._data.items() if v is not None)
+            inside = ", ".join(f"{k}={v!r}" for k, v in data.items() if v is not None)
         elif isinstance(self._data, tuple):
-            inside = ", ".join(map(repr, self._data))
+            inside = ", ".join(map(repr, data))
         else:
-            inside = repr(self._data)
+            inside = repr(data)
         return f"{type(self).__name__}.{self._variant}({inside})"
 
     def __copy__(self: V) -> V:
@@ -244,7 +248,7 @@ class Variant(Part):
     def _renamed(self: V, new: Rename) -> V:
         return self._of(self._variant, self._mapped(lambda kind, v: kind.rename(v, new)))
 
-    def _mapped(self, change: Any) -> Any:
+    def _mapped(self, change: Callable[[Kind[Any, Any], Any], Any]) -> Any:
         payload = self._cases[self._variant]
         if payload is None:
             return None
@@ -297,29 +301,32 @@ class Variant(Part):
 
     @classmethod
     def _read(cls, raw: Any, source: Source, path: str) -> Any:
-        tag, data = raw, None
-        if isinstance(raw, dict) and len(raw) == 1:
-            ((tag, data),) = raw.items()
+        given: Any = raw
+        tag: Any = raw
+        data: Any = None
+        if isinstance(raw, dict) and len(given) == 1:
+            ((tag, data),) = given.items()
         case = cls._tags.get(tag) if isinstance(tag, str) else None
         if case is None:
             known = f"{cls.__name__}: {', '.join(cls._tags)}{hint(tag, cls._tags)}"
-            source.reject(path, describe(raw), known)
+            source.reject(path, describe(given), known)
             return FAILED
         payload = cls._cases[case]
         inside = f"{path}.{tag}"
         if payload is None:
             if isinstance(raw, dict) and data is not None:
-                source.reject(path, describe(raw), f'the bare text "{tag}"')
+                source.reject(path, describe(given), f'the bare text "{tag}"')
                 return FAILED
             return cls._of(case, None)
         if isinstance(raw, str):
             source.reject(path, describe(raw), f'{{"{tag}": ...}} with the data of that case')
             return FAILED
         if isinstance(payload, Pair):
-            if not isinstance(data, list) or len(data) != 2:
-                source.reject(inside, describe(data), f"two entries, each {payload.item.allowed}")
+            entries: list[Any] = data
+            if not isinstance(data, list) or len(entries) != 2:
+                source.reject(inside, describe(entries), f"two entries, each {payload.item.allowed}")
                 return FAILED
-            both = [payload.item.read(e, source, f"{inside}[{i}]") for i, e in enumerate(data)]
+            both = [payload.item.read(e, source, f"{inside}[{i}]") for i, e in enumerate(entries)]
             return FAILED if FAILED in both else cls._of(case, tuple(both))
         if isinstance(payload, Named):
             return cls._read_named(case, payload, data, source, inside)
@@ -328,16 +335,17 @@ class Variant(Part):
 
     @classmethod
     def _read_named(cls, case: str, payload: Named, raw: Any, source: Source, path: str) -> Any:
+        table: dict[Any, Any] = raw
         if not isinstance(raw, dict):
-            source.reject(path, describe(raw), f"an object with {', '.join(payload.items)}")
+            source.reject(path, describe(table), f"an object with {', '.join(payload.items)}")
             return FAILED
-        source.require(f"{cls.__name__}.{case}", raw, path)
-        for key in raw:
+        source.require(f"{cls.__name__}.{case}", table, path)
+        for key in table:
             if key not in payload.items:
                 source.unknown(path, key, f"{cls.__name__}.{case}", payload.items)
         data: dict[str, Any] = {}
         for name, kind in payload.items.items():
-            if name in payload.defaults and raw.get(name) is None:
+            if name in payload.defaults and table.get(name) is None:
                 data[name] = payload.defaults[name]()
             elif name not in raw:
                 source.problem(path, f"given no {name!r}; allowed: {kind.allowed}")

@@ -31,19 +31,20 @@ def _floats(value: Any) -> list[float] | None:
     if is_masked_array(value):
         # its data would count where the mask says that there is none
         return None
+    given: Any = value
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
-        array = np.asarray(value)
+        array: np.ndarray = np.asarray(given)
         fits = array.ndim == 1 and array.dtype.kind in "fiu"
         with np.errstate(over="ignore"):
             return array.astype(np.float64).tolist() if fits else None
     if isinstance(value, str | bytes | dict | set) or not isinstance(value, Iterable):
         return None
-    return _numbers(value)
+    return _numbers(given)
 
 
 def _numbers(items: Iterable[Any]) -> list[float] | None:
     """Real numbers as a list, None when something else is among them."""
-    found = []
+    found: list[float] = []
     for item in items:
         number = item if type(item) is float else to_float(item)
         if number is None:
@@ -54,7 +55,8 @@ def _numbers(items: Iterable[Any]) -> list[float] | None:
 
 def _length(value: Any) -> int | None:
     """Entries of a list, a tuple or an array, known without looking at them; None for anything else."""
-    return len(value) if isinstance(value, list | tuple) else None
+    entries: list[Any] = value
+    return len(entries) if isinstance(value, list | tuple) else None
 
 
 def _array_schema(items: dict[str, Any], length: int | None) -> dict[str, Any]:
@@ -80,9 +82,10 @@ class Numbers(Kind[VectorLike, list[float]]):
         return found
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
+        entries: list[Any] = raw
         if type(raw) is list:
-            source.count_numbers(len(raw), path)
-        return super().read(raw, source, path)
+            source.count_numbers(len(entries), path)
+        return super().read(entries, source, path)
 
     def plain(self, value: list[float], writer: Writer) -> Any:
         # a list edited in place may hold whole numbers or NumPy scalars
@@ -96,15 +99,17 @@ class Numbers(Kind[VectorLike, list[float]]):
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         least, greatest = self.item.least, self.item.greatest
-        if type(value) is list and self.length in (None, len(value)):
-            for item in value:
+        entries: list[Any] = value
+        is_list = type(value) is list
+        if is_list and self.length in (None, len(entries)):
+            for item in entries:
                 if type(item) is not float or not least <= item <= greatest:
                     break
             else:
                 return
-        found = _floats(value) if type(value) is list else None
+        found = _floats(entries) if is_list else None
         if found is None or (self.length is not None and len(found) != self.length):
-            probe.reject(path, describe(value), self.allowed)
+            probe.reject(path, describe(entries), self.allowed)
             return
         for index, item in enumerate(found):
             if not self.item.is_valid(item):
@@ -134,9 +139,10 @@ class Vector(Kind[VectorLike, Array]):
         return np.array(found, dtype=np.float64)
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
+        entries: list[Any] = raw
         if type(raw) is list:
-            source.count_numbers(len(raw), path)
-        return super().read(raw, source, path)
+            source.count_numbers(len(entries), path)
+        return super().read(entries, source, path)
 
     def plain(self, value: Array, writer: Writer) -> Any:
         return value.tolist()
@@ -153,9 +159,10 @@ class Vector(Kind[VectorLike, Array]):
             # a sum is finite when its terms are, or nearly so: one that overflows is looked at below
             if math.isfinite(sum(items)) and not (self.nonzero and not any(items)):
                 return
-        shape = value.shape if isinstance(value, np.ndarray) and value.dtype == np.float64 else None
+        array: Array = value
+        shape = array.shape if isinstance(value, np.ndarray) and array.dtype == np.float64 else None
         if shape is None or len(shape) != 1 or self.length not in (None, shape[0]):
-            probe.reject(path, describe(value), self.allowed)
+            probe.reject(path, describe(array), self.allowed)
             return
         items = value.tolist()
         if not all(map(math.isfinite, items)) or (self.nonzero and probe.values and not any(items)):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,15 +49,17 @@ def content_key(*parts: Any) -> str:
 
 def _feed(hasher: Any, part: Any) -> None:
     """Every part goes in with its type and length, so that no two lists of parts look alike."""
+    array: np.ndarray = part
+    entries: Sequence[Any] = part
     if isinstance(part, np.ndarray):
-        _feed(hasher, (part.dtype.str, list(part.shape)))
-        hasher.update(np.ascontiguousarray(part).data)
+        _feed(hasher, (array.dtype.str, list(array.shape)))
+        hasher.update(np.ascontiguousarray(array).data)
     elif isinstance(part, bytes):
         hasher.update(b"b%d:" % len(part))
         hasher.update(part)
     elif isinstance(part, list | tuple):
-        hasher.update(b"l%d:" % len(part))
-        for entry in part:
+        hasher.update(b"l%d:" % len(entries))
+        for entry in entries:
             _feed(hasher, entry)
     else:
         text = repr(part).encode()

@@ -60,7 +60,7 @@ def decomposed(
     given = arguments(config)
     key = content_key(mesh.key, sorted(given.items()))
     found = (cache or NoCache()).fetch("coacd", key, lambda: _run(mesh, given, where))
-    parts = []
+    parts: list[Mesh] = []
     for index in range(len(found["vertex_counts"])):
         # all parts lie one after the other
         v0, v1 = (int(found["vertex_counts"][:end].sum()) for end in (index, index + 1))
@@ -84,7 +84,8 @@ def _run(mesh: Mesh, given: Mapping[str, Any], where: str) -> dict[str, np.ndarr
     shape = welded(mesh)
     coacd.set_log_level("error")
     try:
-        parts = coacd.run_coacd(coacd.Mesh(shape.vertices, shape.triangles), **given)
+        library: Any = coacd  # which says no types
+        parts = library.run_coacd(library.Mesh(shape.vertices, shape.triangles), **given)
     except (RuntimeError, ValueError, AssertionError, MemoryError) as error:
         raise SceneError(f"{where}: convex decomposition failed: {error}") from None
     meshes = [

@@ -262,7 +262,7 @@ class AssetLibrary:
 
         Geoms without a volume (planes, height fields, surfaces of triangles) do not count.
         """
-        parts = []
+        parts: list[MassProperties] = []
         for geom in geoms:
             mask = geom.collision_mask
             if geom.mesh_surface or not (mask.collide_group or mask.collide_with):

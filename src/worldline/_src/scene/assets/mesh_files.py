@@ -15,7 +15,7 @@ import re
 import struct
 import threading
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -172,7 +172,8 @@ def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
         # it warns about looks that nobody asked for; broken numbers are found by the checks afterwards
         with warnings.catch_warnings(), _silence(trimesh.util.log):
             warnings.simplefilter("ignore")
-            scene = trimesh.load_scene(
+            library: Any = trimesh  # whose types are partly unknown
+            scene = library.load_scene(
                 io.BytesIO(data),
                 file_type=kind,
                 process=False,
@@ -200,7 +201,7 @@ def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
 
 
 @contextmanager
-def _silence(logger: logging.Logger) -> Iterator[None]:
+def _silence(logger: logging.Logger) -> Generator[None, None, None]:
     """Let a logger say nothing about what this thread does; without handlers it would be printed."""
     me = threading.get_ident()
 

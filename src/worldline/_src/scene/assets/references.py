@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from worldline._src.errors import CapabilityError, MissingFileError, Problem, SceneError, UnreadableFileError
-from worldline._src.scene.asset_specs import AssetSpecs, MeshSource
+from worldline._src.scene.asset_specs import AssetSpecs, HFieldSource, MeshSource
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.compose import is_rooted
 from worldline._src.scene.materials import Texture, TextureSource
@@ -95,13 +95,13 @@ def check_assets(assets: AssetSpecs, policy: PathPolicy) -> list[Problem]:
 
 def _files(assets: AssetSpecs) -> Iterator[tuple[str, str]]:
     # an entry that could not be read is None
-    for name, mesh in assets.meshes.items():
+    for name, mesh in cast("dict[str, MeshSource | None]", assets.meshes).items():
         if mesh is not None and mesh.variant == "path":
             yield f"$.assets.meshes[{name!r}]", mesh.value["path"]
-    for name, hfield in assets.hfields.items():
+    for name, hfield in cast("dict[str, HFieldSource | None]", assets.hfields).items():
         if hfield is not None and hfield.source_type.variant == "path":
             yield f"$.assets.hfields[{name!r}]", hfield.source_type.value["path"]
-    for name, texture in assets.textures.items():
+    for name, texture in cast("dict[str, Texture | None]", assets.textures).items():
         if texture is None:
             continue
         data: Any = texture.source.value

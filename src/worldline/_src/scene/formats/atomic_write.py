@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def path_text(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_file(path: str | os.PathLike[str]) -> Generator[Path, None, None]:
     """Atomic write of one file: the block writes to the private path it is given.
 
     The private file is in the directory of the target, keeps its suffix, and replaces the target when the
@@ -82,7 +82,7 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
 
 
 def _make_directories(directory: Path, made: list[Path]) -> None:
-    missing = []
+    missing: list[Path] = []
     while not directory.exists():
         missing.append(directory)
         directory = directory.parent

@@ -60,8 +60,8 @@ class Step:
     path: str
     X_PL: Pose
     p_L: Array = field(default_factory=lambda: np.zeros(3))
-    axes_L: list[Array] = field(default_factory=list)
-    dofs: list[JointDof] = field(default_factory=list)
+    axes_L: list[Array] = field(default_factory=list[Array])
+    dofs: list[JointDof] = field(default_factory=list[JointDof])
     first_dof: int = 0
     joint: Joint | FreeJoint | None = None
     pitch: float = 0.0

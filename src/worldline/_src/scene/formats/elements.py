@@ -319,7 +319,8 @@ def _convert(tree: Any, file: str | None) -> Element:
             made.file = file
             made.line = source.sourceline
             made._position = None
-            made.children = children = []
+            children: list[Element] = []
+            made.children = children
             if len(source):
                 for inner in source:
                     child = _new(Element)

@@ -44,7 +44,8 @@ class Layers(tuple[Element, ...]):
 
     def and_one(self, element: Element) -> Layers:
         """These and a more specific one."""
-        made = tuple.__new__(Layers, (*self, element))
+        # without a call of __init__; type checkers do not know the entries of a bare tuple
+        made = tuple.__new__(Layers, (*self, element))  # pyright: ignore[reportUnknownMemberType]
         made.holders, made.texts = self.holders.copy(), self.texts.copy()
         made.lists, made.reported = {}, set()
         made._take(element)

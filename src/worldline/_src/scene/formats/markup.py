@@ -59,16 +59,18 @@ def document(top: Element) -> str:
 
 def check_texts(world: World, format: str) -> None:
     """Raises a `SceneError` when a name or another text has characters that XML does not allow."""
-    problems = []
+    problems: list[Problem] = []
     # a stack of our own: links nest deeper than calls may
     stack: list[tuple[str, Any]] = [("$", native.to_plain(world, binary=True, defaults=False))]
     while stack:
         path, value = stack.pop()
+        table: dict[str, Any] = value
+        entries: list[Any] = value
         if isinstance(value, dict):
-            stack += [(f"{path}.{key}", key) for key in value if re.search(_NOT_XML, key)]
-            stack += [(f"{path}.{key}", entry) for key, entry in value.items()]
+            stack += [(f"{path}.{key}", key) for key in table if re.search(_NOT_XML, key)]
+            stack += [(f"{path}.{key}", entry) for key, entry in table.items()]
         elif isinstance(value, list):
-            stack += [(f"{path}[{i}]", entry) for i, entry in enumerate(value)]
+            stack += [(f"{path}[{i}]", entry) for i, entry in enumerate(entries)]
         elif isinstance(value, str) and re.search(_NOT_XML, value):
             problems.append(Problem(path, f"given {value!r}; allowed: text of characters that XML knows"))
     if problems:

@@ -122,10 +122,11 @@ def _check_checksum(data: bytes, where: str) -> None:
 def _decode_msgpack(data: bytes) -> Any:
     import msgspec
 
-    plain = msgspec.msgpack.decode(data)
+    plain: Any = msgspec.msgpack.decode(data)
+    table: dict[Any, Any] = plain
     if isinstance(plain, dict):
-        plain.pop(_CHECKSUM, None)
-    return plain
+        table.pop(_CHECKSUM, None)
+    return table
 
 
 def for_file(world: World, file_path: str | PathLike[str] | None) -> World:

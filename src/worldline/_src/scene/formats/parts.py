@@ -162,7 +162,7 @@ def roles(
     looks = any(geom.visual.color or geom.visual.material for geom in solid)
     beside = len(solid) < len(places)
     twice = looks or (beside and any(geom.visual.group <= _SHOWN for geom in solid))
-    made = []
+    made: list[Role] = []
     for geom, place in places:
         group = geom.visual.group
         if not touches(geom):

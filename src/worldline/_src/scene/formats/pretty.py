@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 _MAX_LEVEL: Final = 120
@@ -18,11 +18,11 @@ def pretty(value: Any, encode: Callable[[Any], bytes]) -> bytes:
 
 def _is_small(value: Any) -> bool:
     """Whether a value holds no object and no list of lists worth a line each."""
-    if isinstance(value, dict):
-        return not any(isinstance(entry, dict | list) for entry in value.values())
-    if isinstance(value, list):
-        return not any(isinstance(entry, dict | list) for entry in value)
-    return True
+    given: Any = value
+    if not isinstance(value, dict | list):
+        return True
+    entries: Iterable[Any] = given.values() if isinstance(value, dict) else given
+    return not any(isinstance(entry, dict | list) for entry in entries)
 
 
 def _lines(value: Any, encode: Callable[[Any], bytes], level: int) -> Iterator[bytes]:
@@ -30,9 +30,11 @@ def _lines(value: Any, encode: Callable[[Any], bytes], level: int) -> Iterator[b
         yield encode(value)
         return
     pad = b"\n" + b" " * (level + 1)
+    table: dict[Any, Any] = value
+    rows: list[Any] = value
     is_object = isinstance(value, dict)
     yield b"{" if is_object else b"["
-    entries = value.items() if is_object else enumerate(value)
+    entries = table.items() if is_object else enumerate(rows)
     for number, (key, entry) in enumerate(entries):
         yield b"," + pad if number else pad
         if is_object:

@@ -70,13 +70,14 @@ class WriteLosses:
             self._note(known.make(), value, f"{path}.{name}", message)
 
     def _note(self, default: Any, value: Any, path: str, message: str) -> None:
+        entries: Collection[Any] = value
         if isinstance(value, Struct) and default is not None:
             self.rest(value, path, (), message)
         elif isinstance(value, list) and value and isinstance(value[0], Part | list):
-            for index in range(len(value)):
+            for index in range(len(entries)):
                 self.left_out(f"{path}[{index}]", message)
         elif isinstance(value, dict):
-            for key in value:
+            for key in entries:
                 self.left_out(f"{path}[{key!r}]", message)
         else:
             self.left_out(path, message)

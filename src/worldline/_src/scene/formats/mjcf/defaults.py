@@ -66,7 +66,7 @@ class Defaults:
         stack = [(section, into)]
         while stack:
             element, made = stack.pop()
-            nested = []
+            nested: list[Element] = []
             for child in element.children:
                 if child.tag == "default":
                     nested.append(child)

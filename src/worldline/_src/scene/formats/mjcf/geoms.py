@@ -117,7 +117,7 @@ def read_geom(
         a.reject("size", f"given {size}; allowed: sizes >= 0")
         size = [abs(x) for x in size]
     position, rotation = _read_frame(a, scope, shape, size, frame)
-    own = {
+    own: dict[str, Any] = {
         "name": reading.names.own(scope, element, "geom"),
         "shape": shape,
         "mesh": mesh,

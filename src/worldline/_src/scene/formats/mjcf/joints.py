@@ -101,7 +101,7 @@ def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, f
             direction = (0.0, 0.0, 1.0)
     if frame is not HERE:
         position, direction = frame.apply(position), turn(frame.rotation, direction)
-    own = {
+    own: dict[str, Any] = {
         "name": reading.names.own(scope, a.element, "joint"),
         "type_": kind,
         "pos": position,

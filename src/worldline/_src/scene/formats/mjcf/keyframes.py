@@ -95,7 +95,8 @@ class _Frames:
         values = plain_numbers(text)
         if values is None:
             table = a.table(name, 1)
-            values = [] if table is None else table[:, 0].tolist()
+            column: list[float] = [] if table is None else table[:, 0].tolist()
+            values = column
         if len(values) > count:
             a.reject(name, f"given {len(values)} numbers; allowed: up to {count}")
             return None

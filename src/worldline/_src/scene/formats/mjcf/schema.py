@@ -430,7 +430,8 @@ def check(root: Element, log: Log) -> tuple[int, set[str]]:
     if known is not None:
         return len(known), {element.tag for element, _ in known}
     stack: list[tuple[Element, Rule]] = [(root, RULES["mujoco"])]
-    count, tags = 0, set()
+    count = 0
+    tags: set[str] = set()
     while stack:
         element, rule = stack.pop()
         count += 1

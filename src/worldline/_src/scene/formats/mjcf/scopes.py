@@ -83,8 +83,8 @@ class Scope:
         self.source = source
         self.parent = parent
         self.children: list[Scope] = []
-        self.prefix = (parent.prefix if parent else "") + prefix
-        self.suffix = suffix + (parent.suffix if parent else "")
+        self.prefix: str = (parent.prefix if parent else "") + prefix
+        self.suffix: str = suffix + (parent.suffix if parent else "")
         self.is_plain = not (self.prefix or self.suffix)
         self.whole = parent is None or source is not parent.source
         if parent is not None:

@@ -60,7 +60,7 @@ def _write_family(writing: Writing, link: Link, path: str) -> None:
     if len(links) * (len(links) - 1) // 2 > _MOST_PAIRS:
         writing.lost(path, f"it would take more than {_MOST_PAIRS} pairs of links")
         return
-    names = []
+    names: list[str] = []
     for member in links:
         if member.name is None:
             writing.lost(path, "it takes pairs of names, and a link has none")

@@ -132,8 +132,10 @@ def _write_mocap(writing: Writing, words: Words, frame: Keyframe, path: str) -> 
     placed = [body for body in bodies if body.mocap or body.kind is BodyKind.Kinematic]
     own = {id(body): k for k, body in enumerate(b for b in bodies if b.mocap)}
     if len(frame.mocap_pos):
-        places = [frame.mocap_pos[own[id(b)]] if id(b) in own else b.link.local_translation for b in placed]
-        words.reals("mpos", np.concatenate(places))
+        places: list[Array] = [
+            frame.mocap_pos[own[id(b)]] if id(b) in own else b.link.local_translation for b in placed
+        ]
+        words.reals("mpos", np.array(places).ravel())
     if len(frame.mocap_quat):
         turns: list[float] = []
         for body in placed:

@@ -169,7 +169,7 @@ def _write_material(writing: Writing, name: str, material: Material) -> None:
 
 def _layers(writing: Writing, material: Material, path: str) -> list[tuple[str, str]]:
     """Further textures; with these the main one is a layer too."""
-    found = []
+    found: list[tuple[str, str]] = []
     for index, layer in enumerate(material.layers):
         here = f"{path}.layers[{index}]"
         role = _ROLES.get(layer.role)

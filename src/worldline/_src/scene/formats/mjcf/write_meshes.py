@@ -88,7 +88,7 @@ def sort_meshes(writing: Writing) -> None:
     for element in found:
         asset.remove(element)
     of = {asset_name: key[0] for key, asset_name in writing.meshes.items()}
-    for element in sorted(found, key=lambda e: order[of[e.get("name")]]):
+    for element in sorted(found, key=lambda e: order[of[e.get("name", "")]]):
         asset.append(element)
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 from worldline._src.scene.formats.markup import child
@@ -153,11 +154,8 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
 def _own_fields(sensor: Any, written: list[str]) -> list[str]:
     """Fields of a sensor that say something and that no attribute of the file has."""
     known, plain = {*Sensor._fields, "type_", *written}, type(sensor)()
-    return [
-        name
-        for name in type(sensor)._fields
-        if name not in known and getattr(sensor, name) != getattr(plain, name)
-    ]
+    fields: Iterable[str] = sensor._fields
+    return [name for name in fields if name not in known and getattr(sensor, name) != getattr(plain, name)]
 
 
 def _limited(writing: Writing, namespace: str) -> set[str | None]:

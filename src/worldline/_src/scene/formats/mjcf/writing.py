@@ -369,7 +369,7 @@ def preimage(forward: Callable[[float], float], guess: float, wanted: float) -> 
 
 def paths_of_links(world: World) -> list[tuple[Link, Link | None, int, str]]:
     """Every link with its parent, the index of its body and its path, parents first."""
-    found = []
+    found: list[tuple[Link, Link | None, int, str]] = []
     for index, body in enumerate(world.hierarchy.bodies):
         stack: list[tuple[Link, Link | None, str]] = [(body.link, None, f"$.hierarchy.bodies[{index}].link")]
         while stack:

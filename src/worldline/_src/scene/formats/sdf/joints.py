@@ -11,7 +11,7 @@ hang on its child: then the joint is taken the other way round, with the same co
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def read_joint(scope: Scope, name: str, element: Element, origin: Pose, log: Log
     parent = scope.link_of(words[0], element)
     child = scope.link_of(words[1], element)
     frame = origin * scope.pose(name, element)
-    axes = []
+    axes: list[Any] = []
     for tag in ("axis", "axis2")[: _AXES.get(kind, 1)]:
         axes.append(_read_axis(scope, node, tag, kind, frame, origin))
     pitch = _pitch(node) if kind == "screw" else 0.0

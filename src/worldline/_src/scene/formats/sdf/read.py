@@ -78,7 +78,11 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     Raises:
         SceneError: Everything that is wrong with the file.
     """
-    return read_file(source, file_path, options, "SDF", "sdf", OBJECTS, lambda *given: _File(*given).world)
+
+    def make(root: Element, policy: PathPolicy, log: Log) -> World:
+        return _File(root, policy, log).world
+
+    return read_file(source, file_path, options, "SDF", "sdf", OBJECTS, make)
 
 
 class _File:
@@ -172,13 +176,13 @@ class _File:
     def _prefix(self, scope: Scope) -> str:
         """What stands before the names of a scope: all models around it, but not the only one of a file."""
         names: list[str] = []
-        here: Scope | None = scope
-        while here is not None and here.parent is not None:
+        here = scope
+        while here.parent is not None:
             if not here.is_merged:
                 names.append(here.name)
             here = here.parent
         names.reverse()
-        if not self.is_world and here is not None and len(here.models) == 1:
+        if not self.is_world and len(here.models) == 1:
             names = names[1:]
         return "".join(name + SEPARATOR for name in names)
 

@@ -132,7 +132,7 @@ class TreeBuilder:
         roots: dict[LinkKey | None, LinkKey | None] = {}
 
         def find(node: LinkKey | None) -> LinkKey | None:
-            path = []
+            path: list[LinkKey | None] = []
             while node in roots:
                 path.append(node)
                 node = roots[node]

@@ -214,7 +214,7 @@ def _names(world: World) -> list[str]:
 
 def _check_names(world: World) -> None:
     """Refuses names that the text of an element would not keep."""
-    problems = []
+    problems: list[Problem] = []
 
     def look(name: str | None, path: str) -> None:
         if name is not None and name != name.strip():

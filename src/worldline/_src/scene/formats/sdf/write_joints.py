@@ -77,7 +77,7 @@ def write_joint(place: Place, step: Step, parent: Place | None, below: Place) ->
     made = new_joint(place, word, parent, below, Pose(step.p_L, IDENTITY.rotation))
     if step.kind is JointType.Screw:
         put(made, "screw_thread_pitch", finite(2.0 * math.pi * step.pitch))
-    axes = []
+    axes: list[XmlElement] = []
     for tag, axis, index in zip(("axis", "axis2"), step.axes_L, range(2), strict=False):
         dof = step.dofs[index] if index < len(step.dofs) else JointDof()
         axes.append(write_axis(made, tag, axis.tolist(), dof))

@@ -56,7 +56,7 @@ class PlacedLink:
     chain: list[Step]
     X_WL: Pose = IDENTITY
     place: Place | None = None
-    middles: list[Place] = field(default_factory=list)
+    middles: list[Place] = field(default_factory=list[Place])
     root: str = ""
 
 
@@ -67,7 +67,7 @@ class Model:
     name: str
     bodies: list[tuple[int, Body]]
     is_static: bool
-    links: list[PlacedLink] = field(default_factory=list)
+    links: list[PlacedLink] = field(default_factory=list[PlacedLink])
 
 
 def plan_models(world: World, notes: WriteLosses) -> list[Model]:

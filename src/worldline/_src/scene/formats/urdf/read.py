@@ -50,7 +50,13 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
         SceneError: Everything that is wrong with the file.
     """
     return read_file(
-        source, file_path, options, "URDF", "robot", _OBJECTS, lambda *given: _Robot(*given).world
+        source,
+        file_path,
+        options,
+        "URDF",
+        "robot",
+        _OBJECTS,
+        lambda root, policy, log: _Robot(root, policy, log).world,
     )
 
 

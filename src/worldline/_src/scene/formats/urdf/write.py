@@ -63,8 +63,8 @@ class _Placed:
     above: _Placed | None
     chain: list[Step]
     name: str
-    joints: list[str] = field(default_factory=list)
-    middles: list[str] = field(default_factory=list)
+    joints: list[str] = field(default_factory=list[str])
+    middles: list[str] = field(default_factory=list[str])
 
     @property
     def shift(self) -> Array:
@@ -188,7 +188,7 @@ class _Robot:
         shift = np.zeros(3) if entry.above is None else entry.above.shift
         last = len(entry.chain) - 1
         element = None
-        pending = []
+        pending: list[tuple[Step, str, tuple[str, str], Pose, Mimic | None]] = []
         for index, step in enumerate(entry.chain):
             name = entry.name if index == last else entry.middles[index]
             element = child(self.root, "link", {"name": name})
