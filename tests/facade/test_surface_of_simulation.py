@@ -71,9 +71,10 @@ def test_names_are_snake_case_and_enumerations_upper_case():
 def test_data_has_no_getters_and_setters():
     # lookups by name, Jacobians of a link, both limits at once and a plane with its law are operations, not data
     lookups = r"get_(node|stage|multibody|rigid_body|loop_closure|frame|joint|link|rigid_body_names|variable|variable_index|state|control|replay_\w+|last_contact_forces)|get_\w*(jacobian|center_of_mass)\w*"
+    lookups += r"|get_(support_polygon|zero_moment_point|balance_margin|step_derivatives|equality_force)|[gs]et_rigid_body_distance_spring_parameters"
     allowed = re.compile(
         rf"{lookups}|set_((position|velocity|effort)_limits|state|control|collision_shape|collision_pair_ignored"
-        "|ground_contact)"
+        "|ground_contact|equality_active)"
     )
     for owner, member, _ in members():
         if member.startswith(("get_", "set_")):

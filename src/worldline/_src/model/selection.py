@@ -348,7 +348,7 @@ class ArticulationView(FixedAttributes):
         if not isinstance(name, str):
             raise ArgumentError(f"the name of an attribute must be a text, got {name!r}")
         if name.startswith("body_"):
-            array = getattr(self.model, name, None)
+            array = cast("Array | None", getattr(self.model, name, None))
             per_body = isinstance(array, np.ndarray) and array.shape[:1] == (self.model.body_count,)
             if per_body or name == "body_f":
                 return self._bodies

@@ -26,12 +26,12 @@ _DOUBLE = np.dtype(np.float64)
 
 def _floats(value: Any) -> list[float] | None:
     """A flat sequence of real numbers as a list, None for anything else."""
+    given: Any = value
     if type(value) is list or type(value) is tuple:
-        return _numbers(value)
+        return _numbers(given)
     if is_masked_array(value):
         # its data would count where the mask says that there is none
         return None
-    given: Any = value
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         array: np.ndarray = np.asarray(given)
         fits = array.ndim == 1 and array.dtype.kind in "fiu"
