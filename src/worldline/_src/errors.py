@@ -227,7 +227,7 @@ class ForbiddenPathError(SceneError):
 
 
 class UnreadableFileError(SceneError, OSError):
-    """A file that cannot be read; `filename` and `errno` are those of the system where it told them."""
+    """A file that cannot be read; `filename` and `errno` are those of the operating system, where known."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Masked arrays, recognised without importing the module that makes them, which takes tens of milliseconds.
 
-Nobody can have made one before that module is imported.
+None exists before that module is imported.
 """
 
 from __future__ import annotations

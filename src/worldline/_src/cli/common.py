@@ -52,7 +52,7 @@ def remarks() -> Console:
 
 
 def progress() -> Progress:
-    """A bar on standard error that goes away when it is done; nothing where nobody looks, as in a pipe."""
+    """A progress bar on standard error, removed when done; none where the output is not a terminal."""
     console = remarks()
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 

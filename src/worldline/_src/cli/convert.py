@@ -29,7 +29,7 @@ def convert(
 ) -> None:
     """Read a scene in one format and write it in another; tells what was approximated or left out.
 
-    Formats are told by the suffix: .json and .msd are MSD JSON, .msgpack and .mpk MSD msgpack, .xml and .mjcf
+    The suffix selects the format: .json and .msd are MSD JSON, .msgpack and .mpk MSD msgpack, .xml and .mjcf
     MJCF, .urdf URDF, .sdf and .world SDF. Two lists are shown: what the scene could not take over from the
     file that was read, and what the format that was written cannot say.
 

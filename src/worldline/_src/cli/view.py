@@ -24,7 +24,7 @@ def view(
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Who can reach the page: this machine only, unless told otherwise.")
+        str, typer.Option(help="Address to listen on; this machine only by default.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(help="Port of the page; the next free one if taken.", min=1, max=65535)

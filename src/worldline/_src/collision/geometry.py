@@ -263,7 +263,7 @@ def _with_tree(
 ) -> GeometryData:
     a, b, c = (points[triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
-    # twice the area over the longest edge squared; below this no normal can be told
+    # twice the area over the longest edge squared; below this the normal is undefined
     longest = np.maximum(((b - a) ** 2).sum(1), np.maximum(((c - b) ** 2).sum(1), ((a - c) ** 2).sum(1)))
     proper = np.flatnonzero(np.linalg.norm(normals, axis=1) > 1e-14 * longest)
     if not len(proper):

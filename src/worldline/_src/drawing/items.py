@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 SHOWN_GROUPS = (0, 1, 2)
-"""Visibility groups that are shown unless told otherwise."""
+"""Visibility groups that are shown by default."""
 _FAR = 25.0
 """Half size of a plane without end, in sizes of the scene."""
 _GROWN = 1.01

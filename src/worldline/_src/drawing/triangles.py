@@ -3,7 +3,7 @@
 """Triangles of the shapes a scene can have, in the axes of the shape.
 
 Shapes that are the same but for a stretch share one set of triangles: a sphere is the unit sphere with a
-scale, so that a thousand boxes of different sizes are one mesh to whoever draws them. Normals point outward
+scale, so that a thousand boxes of different sizes are one mesh for the renderer. Normals point outward
 and are given where a surface is smooth; edges have their vertices twice.
 """
 

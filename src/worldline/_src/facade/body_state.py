@@ -175,7 +175,7 @@ class MassiveFrame(Frame):
             self._world._topology_changed()
 
     def _follows_shapes(self) -> bool:
-        """Whether the inertia is that of shapes scaled to the mass: nobody gave one, and there are shapes."""
+        """Whether the inertia follows from shapes and mass: none was given, and there are shapes."""
         given = self._link.inertial
         if given.full_inertia is None and given.diag_inertia is None:
             return True

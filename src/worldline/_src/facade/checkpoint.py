@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Checkpoint:
     """Everything a World can change, except what its runtime holds.
 
-    A runtime is put back as the object it was; whoever lets it change takes care of it.
+    A runtime is put back as the object it was; callers that let it change restore its state.
     """
 
     def __init__(self, world: WorldRuntime) -> None:

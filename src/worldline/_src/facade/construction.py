@@ -48,7 +48,7 @@ _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 
 
 def unused(wanted: str, taken: set[str]) -> str:
-    """A name of the description that is near what is wanted and that nobody has; see `plain_name`."""
+    """A name of the description near the wanted one and unused; see `plain_name`."""
     number, name = 1, wanted
     while name in taken:
         number += 1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def free_name(
     given: str | None, prefix: str, taken: Container[str], start: int, what: str
 ) -> tuple[str, int]:
-    """A checked name, or the next made-up one that nobody has; and the number to go on from."""
+    """A checked name, or the next generated one that is unused; and the counter to continue from."""
     if given is None or (isinstance(given, str) and not given):
         number = start + 1
         while f"{prefix}_{number:03d}" in taken:

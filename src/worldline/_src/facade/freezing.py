@@ -76,11 +76,11 @@ class Freezing(Handle):
                 to_coordinates(part) if joint._turning else part
                 for joint, part in zip(chosen, parts, strict=False)
             ]
-        told = {joint._joint.name: q.tolist() for joint, q in zip(chosen, places, strict=True)}
-        if not told:
+        coordinates = {joint._joint.name: q.tolist() for joint, q in zip(chosen, places, strict=True)}
+        if not coordinates:
             return
-        taken = freezing.freeze(owner._world._scene, cast("dict[str, list[float]]", told))
-        self._thawed.append((set(cast("dict[str, list[float]]", told)), taken))
+        taken = freezing.freeze(owner._world._scene, cast("dict[str, list[float]]", coordinates))
+        self._thawed.append((set(cast("dict[str, list[float]]", coordinates)), taken))
         owner._known = None
         owner._world._topology_changed()
 

@@ -116,7 +116,7 @@ class JointSpec(Options):
     `transform_from_parent` the pose of the child link in the moved joint.
 
     Data of the joint is one number for all degrees of freedom or one for each; what is left out is as `Joint`
-    has it without being told: no limits, no springs, no friction. All of it can be changed later.
+    has by default: no limits, no springs, no friction. All of it can be changed later.
 
     Args:
         name: of the joint; made up when empty.

@@ -395,12 +395,12 @@ def _take_over(world: WorldRuntime, state: Any, part: Scene, tops: list[Any]) ->
     """The state of the added scene, for what it brought."""
     ours = [link for top in tops for link in top.walk()]
     theirs = [link for body in part.hierarchy.bodies for link in body.link.walk()]
-    twin = {id(b): a for a, b in zip(ours, theirs, strict=True)}
+    matching = {id(b): a for a, b in zip(ours, theirs, strict=True)}
     slots = []
     for slot in layout(part):
         # free bodies are drawn where they are, and moved with the scene they came in
         if not isinstance(slot.joint, FreeJoint):
-            link = twin[id(slot.link)]
+            link = matching[id(slot.link)]
             place = next(k for k, joint in enumerate(slot.link.joints) if joint is slot.joint)
             slots.append(slot._replace(link=link, joint=link.joints[place]))
     read_state(world, state, slots, [])

@@ -213,7 +213,7 @@ def _dtype(value: Any) -> np.dtype[np.float64]:
 
 
 class WorldOptions(Options):
-    """Everything a World can be told when it is made, under the names of its keywords.
+    """All options of a new World, under the names of its keywords.
 
     Example:
         >>> from worldline import simulation as sx
@@ -275,5 +275,5 @@ class WorldOptions(Options):
 
 
 def variational_options(options: MultibodyOptions) -> VariationalOptions:
-    """What a step is told of the solution of variational equations."""
+    """How a step solves the variational equations."""
     return VariationalOptions(options.variational_max_iterations, options.variational_tolerance)

@@ -14,7 +14,7 @@ def _included(name: str) -> Setting[bool, bool]:
 
 
 class CollisionQueryOptions(Options):
-    """Which pairs a query tells; contacts with the world are told in any case.
+    """Which pairs a query returns; contacts with the world are always returned.
 
     Args:
         include_same_multibody_link_pairs: two links of one multibody.
@@ -44,7 +44,7 @@ class CollisionQueryOptions(Options):
         self._take(locals())
 
     def includes(self, a: RigidBody | Link | None, b: RigidBody | Link | None) -> bool:
-        """Whether contacts of these two are told; None is the world."""
+        """Whether contacts of these two are returned; None is the world."""
         if a is None or b is None:
             return True
         if isinstance(a, Link) and isinstance(b, Link):

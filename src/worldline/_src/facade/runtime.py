@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a World compiles to: the model of its description, the world that steps, and who is where in it.
+"""What a World compiles to: the Model, its Simulation, and the object-to-index maps.
 
 A runtime is made anew when the topology of the description changes; state is carried over by object, so
 handles never notice. Parameters are written to both, the description and the model.
@@ -139,7 +139,7 @@ class Runtime:
         self.joint_commands = np.zeros((0, 3)) if loops is None else loops.command.copy()
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self.tangent: StepTangent | None = None
-        """Derivatives of the last step; None where nobody may ask for them."""
+        """Derivatives of the last step; None unless the World is differentiable."""
         self._has_one_shot = False
         self._start: StartState | None = None
         self._acted: Array | None = None

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of a World and options of a description, each written as the other.
 
-The semi-implicit integrator of a description damps implicitly unless it is told not to, so both families of
-semi-implicit Euler have their place there. A method that only a description can name becomes the nearest one,
-and the report of the description says so.
+The semi-implicit integrator of a description damps implicitly unless the description says otherwise, so it
+can express both families of semi-implicit Euler. A method that only a description can name becomes the
+nearest one, and the report of the description says so.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class CollisionBody(MassiveFrame):
         return any(_touches(geom) and not is_ground(geom) for geom in self._link.geoms)
 
     def _derive_inertia(self) -> None:
-        """Inertia and centre of mass that nobody gave, from the shapes there are now.
+        """Default inertia and centre of mass, from the present shapes.
 
         Shapes have uniform density, overlaps count twice, and the whole is scaled to the mass of the body.
         """

@@ -283,7 +283,7 @@ class StepFunctions:
         own = numbers(given, (given.size,), f"parameters of {kind} '{name}'").copy()
         if isinstance(function, Kernel):
             if kind not in KERNEL_KINDS:
-                raise CapabilityError(f"{kind} '{name}' is a function of Python: a kernel has nobody to tell")
+                raise CapabilityError(f"{kind} '{name}' is a Python function; a kernel cannot observe steps")
             function.require_compiled()
         elif own.size or any(works_on):
             raise ArgumentError(

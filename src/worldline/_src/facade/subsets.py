@@ -221,10 +221,10 @@ class Linkage(Group):
         links: list[Link] = []
         for target in values.several(targets, "targets of a linkage"):
             down = _to_root(multibody, multibody._own(target))
-            meeting = next((link for link in up if link in down), None)
-            if meeting is None:
+            common = next((link for link in up if link in down), None)
+            if common is None:
                 raise ArgumentError(f"there is no way from link '{start.name}' to link '{target.name}'")
-            links += [*up[: up.index(meeting) + 1], *down[: down.index(meeting)]]
+            links += [*up[: up.index(common) + 1], *down[: down.index(common)]]
         inside = {id(link) for link in links}
         joints = [joint for link in links if id(link._parent) in inside for joint in link.parent_joints]
         super().__init__(multibody, links, joints)

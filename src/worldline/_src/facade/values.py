@@ -138,7 +138,7 @@ def dof_vector(value: Any, n: int, what: str | Callable[[], str]) -> Array:
         if _ISFINITE(sum(value.tolist())):
             return value
     if type(value) in (list, tuple, np.ndarray):
-        # what NumPy refuses is told by `array` below
+        # `array` below reports what NumPy refuses
         with suppress(ValueError, TypeError, OverflowError):
             made = np.asarray(value)
     if made is not None and made.dtype is _F64 and made.shape == (n,) and all(map(_ISFINITE, made.tolist())):

@@ -1895,10 +1895,10 @@ class World(KnownNames):
             >>> world = sx.World()
             >>> box = world.add_rigid_body("box", position=(0, 0, 1))
             >>> world.step(n=10)
-            >>> twin = world.clone()
-            >>> twin.step(n=5), world.step(n=5)
+            >>> copied = world.clone()
+            >>> copied.step(n=5), world.step(n=5)
             (None, None)
-            >>> bool((twin.rigid_bodies["box"].translation == box.translation).all()), twin.frame
+            >>> bool((copied.rigid_bodies["box"].translation == box.translation).all()), copied.frame
             (True, 15)
         """
         return persistence.clone_world(self)
@@ -1925,10 +1925,10 @@ class World(KnownNames):
             >>> from worldline import simulation as sx
             >>> world = sx.World()
             >>> box = world.add_rigid_body("box")
-            >>> twin = world.clone()
-            >>> same = twin.fingerprint() == world.fingerprint()
+            >>> copied = world.clone()
+            >>> same = copied.fingerprint() == world.fingerprint()
             >>> box.mass = 2.0
-            >>> same, twin.fingerprint() == world.fingerprint()
+            >>> same, copied.fingerprint() == world.fingerprint()
             (True, False)
         """
         return fingerprint.world_fingerprint(self)

@@ -41,7 +41,7 @@ def measure(problem: LcpProblem, x: np.ndarray) -> tuple[Measure, np.ndarray]:
 
 
 def validate(problem: LcpProblem, x: Any, tolerance: float = 1e-8) -> LcpValidation:
-    """Check a candidate solution, whoever made it.
+    """Check a candidate solution from any source.
 
     Args:
         problem: The problem.

@@ -263,7 +263,7 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
     if "body_mass" in checked or "body_inertia" in checked:
         mass = checked.get("body_mass", model.body_mass)
         inertia = checked.get("body_inertia", model.body_inertia)
-        # impossible moments that a file gave stay where nobody changes them
+        # invalid moments from a file stay until they are changed
         changed = (inertia != model.body_inertia).any(axis=(1, 2))
         for b in np.flatnonzero(changed | (mass != model.body_mass)).tolist():
             what = f"body '{model.body_label[b]}'"

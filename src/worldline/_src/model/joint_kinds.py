@@ -241,7 +241,7 @@ def column_kinds(joint_type: int, linear: int, angular: int) -> list[int]:
 
 
 def not_inverted(model: Model) -> list[str]:
-    """Labels of joints whose coordinates cannot be told from the poses of their bodies."""
+    """Labels of joints whose coordinates do not follow from the poses of their bodies."""
     found = np.flatnonzero(np.isin(model.joint_type, list(_NOT_INVERTED)))
     return [model.joint_label[j] for j in found]
 

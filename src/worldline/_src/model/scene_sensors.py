@@ -131,9 +131,9 @@ def _object(index: SceneIndex, given: types.ObjectType) -> tuple[ObjectKind, int
 
 
 def _contact(index: SceneIndex, sensor: described.ContactSensor) -> _Row:
-    told = [(bit, length) for name, (bit, length) in _REPORT.items() if getattr(sensor.report, name)]
-    report = sum(int(bit) for bit, _ in told)
-    length = sensor.max_num * sum(length for _, length in told)
+    reported = [(bit, length) for name, (bit, length) in _REPORT.items() if getattr(sensor.report, name)]
+    report = sum(int(bit) for bit, _ in reported)
+    length = sensor.max_num * sum(length for _, length in reported)
     return _Row(
         SensorKind.CONTACT,
         length,
@@ -163,7 +163,7 @@ def _match(index: SceneIndex, match: types.ContactMatch) -> tuple[int, ...]:
 
 
 def _of(table: Names, name: str) -> int:
-    """Row of an object; the world is told apart from no object at all."""
+    """Row of an object; the world and no object have different rows."""
     found = table[name]
     return THE_WORLD if found < 0 else found
 

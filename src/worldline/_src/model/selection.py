@@ -30,7 +30,7 @@ Pattern = str | re.Pattern[str] | Sequence[str | re.Pattern[str]] | Sequence[int
 _PER_COORDINATE = ("joint_q", "joint_spring_ref")
 _PER_JOINT = ("joint_type", "joint_parent", "joint_child", "joint_X_p", "joint_X_c", "joint_distance")
 _FIXED = ("joint_type", "joint_parent", "joint_child")
-"""Attributes that describe the layout, which nobody writes."""
+"""Attributes that describe the layout and are read-only."""
 _MADE_UP = re.compile(r"joint_\d{3,}")
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Sensors as columns: what is measured, on what, told in which frame, and where it stands in the reading."""
+"""Sensors as columns: measured quantity, object, reference frame, and position in the reading."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Sensors(Table):
     object: np.ndarray
     """Its index, -1 for none."""
     reference_kind: np.ndarray
-    """`ObjectKind` of the frame it is told in, of the other object, or of the camera."""
+    """`ObjectKind` of the reference frame, of the other object, or of the camera."""
     reference: np.ndarray
     xform: Array
     """Pose of an inertial unit in its body, else the identity, shape (n, 7)."""

@@ -180,11 +180,11 @@ class Renderer(NotCopied, KnownNames):
 
     def _size(self, view: View) -> tuple[int, int]:
         width, height = self._asked
-        told = view.resolution or (640, 480)
+        wanted = view.resolution or (640, 480)
         if width is None and height is None:
-            return min(told[0], _MOST), min(told[1], _MOST)
+            return min(wanted[0], _MOST), min(wanted[1], _MOST)
         if width is None or height is None:
-            aspect = told[0] / told[1]
+            aspect = wanted[0] / wanted[1]
             given = width or height or 1
             return (
                 (given, max(1, round(given / aspect)))

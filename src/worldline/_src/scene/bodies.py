@@ -176,7 +176,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return True
 
     def rename(self, value: list[Link], new: Rename) -> list[Link]:
-        # whoever renames goes through all links himself
+        # the rename walks over all links itself
         return value
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def attach(
     target = None if self_link_name is None else find_link(world, self_link_name, "self_link_name")
 
     part = clone(other)
-    growth = KeyframeResize(world)
+    resize = KeyframeResize(world)
     notes = type(world.report)()
     if other_link_name is not None:
         extract(part, other_link_name, notes)
@@ -79,7 +79,7 @@ def attach(
     # from here on nothing fails
     _note_left_behind(world, other, notes)
     _join(world, part, target)
-    growth.apply()
+    resize.apply()
     world.report.extend(notes)
 
 
@@ -108,7 +108,7 @@ def _has_world_link(world: World) -> bool:
 
 
 def base_directory(world: World) -> str | None:
-    """Where relative asset paths of a scene start, None when nobody knows."""
+    """Where relative asset paths of a scene start, None when unknown."""
     return None if world.source_path is None else os.path.dirname(os.path.abspath(world.source_path))
 
 

@@ -3,7 +3,7 @@
 """What travels along while a scene is read, written, copied or checked.
 
 Child links are the only part of a scene that nests without bound. The kinds never recurse into them: they
-hand them to `later` of the context, and whoever started the walk calls `finish`. So a chain of a
+hand them to `later` of the context, and the caller that started the walk calls `finish`. So a chain of a
 thousand links needs no deep Python stack, and a link that contains itself is noticed.
 """
 
@@ -152,7 +152,7 @@ class Source(Gathering):
 
     Attributes:
         required: Keys that must not be missing, by class name; empty when not strict.
-        report: Takes the keys nobody knows.
+        report: Takes unknown keys.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 """Joints of a scene welded at values, and let go again: reduced models of the same description.
 
 A frozen joint keeps all it says and has no coordinates. What acts on its coordinate or measures it (an
-actuator, a sensor, a tendon, an equality) has nothing left to refer to and is taken out; whoever freezes gets
+actuator, a sensor, a tendon, an equality) has nothing left to refer to and is taken out; the caller gets
 it back in hand.
 """
 

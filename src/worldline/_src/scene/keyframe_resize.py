@@ -87,9 +87,9 @@ class KeyframeResize:
 @contextmanager
 def fitted_keyframes(world: World) -> Generator[None, None, None]:
     """Whatever is added to a scene or taken away within, its keyframes fit afterwards."""
-    growth = KeyframeResize(world)
+    resize = KeyframeResize(world)
     yield
-    growth.apply()
+    resize.apply()
 
 
 def _rows(old: Array, before: list[Any], now: list[Any], fresh: list[Any] | None = None) -> Array:

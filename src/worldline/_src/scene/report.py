@@ -31,7 +31,7 @@ LOOKS: Final = frozenset(
     (
         # MJCF
         *("visual", "camera", "light", "texture", "material", "skin"),
-        # URDF: what controllers and their hardware are told
+        # URDF: settings of controllers and their hardware
         *("transmission", "safety_controller", "calibration"),
         # SDF
         *("scene", "gui", "spherical_coordinates"),

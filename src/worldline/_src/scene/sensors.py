@@ -45,7 +45,7 @@ class FrameSensor(Sensor):
     ref_frame: types.FrameSensorRef = field(
         default_factory=types.FrameSensorRef.local,
         converter=VariantOf(types.FrameSensorRef),
-        doc="Frame in which it is told.",
+        doc="Reference frame of the reading.",
     )
     sensor_type: types.FrameSensorType = field(
         default=types.FrameSensorType.FramePos, converter=Enumeration(types.FrameSensorType), doc="Quantity."

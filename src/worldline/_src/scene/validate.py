@@ -152,7 +152,7 @@ def _frames(world: World, probe: Probe) -> None:
                 break
             seen.add(parent)
             parent = frames[parent].parent_frame
-        # sound, or told of already
+        # valid, or reported already
         sound |= seen
 
 

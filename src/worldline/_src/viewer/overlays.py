@@ -28,7 +28,7 @@ KINDS = (
     "Collision hulls",
 )
 SHOWN = ("Tendons",)
-"""What is shown unless told otherwise."""
+"""What is shown by default."""
 _RED, _ORANGE, _CYAN, _PINK = (214, 57, 57), (240, 150, 40), (60, 160, 210), (200, 60, 160)
 
 

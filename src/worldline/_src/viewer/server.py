@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The server of the page: for this machine only unless told otherwise, with lights and a first camera."""
+"""The server of the page: for this machine only by default, with lights and a first camera."""
 
 from __future__ import annotations
 

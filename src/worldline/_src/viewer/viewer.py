@@ -57,7 +57,7 @@ class Viewer(NotCopied, KnownNames):
     def sync(self) -> None:
         """Show the World as it is now; for programs that step it themselves.
 
-        Reads the World from the thread of the caller, and returns at once when nobody looks.
+        Reads the World from the thread of the caller, and returns at once when no page is open.
         """
         self._session.sync()
 
@@ -163,7 +163,7 @@ def view(
         world: what to show. Programs that step it themselves call `Viewer.sync` after their steps, or leave
         it to
             the viewer to look `fps` times a second.
-        host: who can reach the page: this machine only, unless told otherwise ("0.0.0.0" is everybody).
+        host: who can reach the page: this machine only by default ("0.0.0.0": every network interface).
         port: of the page; the next free one when it is taken.
         fps: frames a second.
         shadows: whether the page draws shadows; slow where the browser has no graphics card.

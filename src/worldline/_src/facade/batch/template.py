@@ -22,7 +22,7 @@ BatchSource = World | Scene | Model
 
 
 class Template:
-    """The start of all worlds of a batch; nobody else has it.
+    """The initial state of all worlds of a batch, owned by the batch.
 
     Attributes:
         world: a clone of the World, or one of the scene; None for a model that was built by code.

@@ -104,7 +104,7 @@ def read_heights(data: bytes, where: str, content_type: str | None = None) -> Ar
     Args:
         data: The content.
         where: The file, for messages.
-        content_type: `image/png` or `image/vnd.mujoco.hfield`; told by the content when None.
+        content_type: `image/png` or `image/vnd.mujoco.hfield`; detected from the content when None.
     """
     is_image = content_type == "image/png" if content_type else data.startswith(_PNG)
     if not is_image and content_type not in (None, "", "image/vnd.mujoco.hfield"):

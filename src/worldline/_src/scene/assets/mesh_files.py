@@ -169,7 +169,7 @@ def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
         raise CapabilityError(f"{where}: no reader for {suffix!r} meshes; there are: {known}")
     promised = _promised(data, kind, where)
     try:
-        # it warns about looks that nobody asked for; broken numbers are found by the checks afterwards
+        # it warns about materials, which are not used; the checks below find invalid numbers
         with warnings.catch_warnings(), _silence(trimesh.util.log):
             warnings.simplefilter("ignore")
             library: Any = trimesh  # whose types are partly unknown

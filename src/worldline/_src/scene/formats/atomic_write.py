@@ -69,7 +69,7 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
                 _make_directories(target.parent, made)
             ready.append((target, _beside(target, data)))
         for target, temporary in reversed(ready):
-            # a lone file replaces the old one in one stroke; several need the old ones for a way back
+            # one file replaces the old one atomically; several keep the old ones, to roll back
             if len(ready) > 1:
                 moved.append((target, _set_aside(target)))
             os.replace(temporary, target)

@@ -262,7 +262,7 @@ def _elementary(joint: Joint, path: str, notes: WriteLosses) -> list[Step]:
 
 
 def dofs_of(joint: Joint, path: str, notes: WriteLosses) -> list[JointDof]:
-    """The settings of every freedom of a joint; a spring by frequency cannot be told and is noted."""
+    """The settings of every freedom of a joint; a spring by frequency cannot be expressed and is noted."""
     if joint.dofs:
         return list(joint.dofs)
     made = JointDof(
@@ -297,11 +297,11 @@ SAID: Final = frozenset(
 
 def note_rest(found: list[Step], said: Collection[str], notes: WriteLosses) -> None:
     """Notes what a format does not say of the joints of a link, `said` being the settings that it does."""
-    told: set[int] = set()
+    noted: set[int] = set()
     for step in found:
         joint = step.joint
-        if joint is not None and id(joint) not in told:
-            told.add(id(joint))
+        if joint is not None and id(joint) not in noted:
+            noted.add(id(joint))
             idle = _idle(joint, step, notes)
             notes.rest(joint, step.path, ("name", *idle) if isinstance(joint, FreeJoint) else (*SAID, *idle))
         # a joint without axes, and the plane of URDF, have no place for them

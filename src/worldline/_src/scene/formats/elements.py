@@ -123,7 +123,7 @@ class Element:
             stack.extend(reversed(element.children))
 
     def dismantle(self) -> None:
-        """Takes a tree apart that nobody needs any more.
+        """Takes apart a tree that is no longer needed.
 
         Parents and children hold each other, so the tree would otherwise stay until the garbage collector
         finds it, which costs as much as parsing it.
@@ -136,8 +136,8 @@ class Element:
 
     def copy(self) -> Element:
         """A deep copy whose elements still tell where the originals stand."""
-        twin = self._alone()
-        stack: list[tuple[Element, Element]] = [(self, twin)]
+        copied = self._alone()
+        stack: list[tuple[Element, Element]] = [(self, copied)]
         while stack:
             source, target = stack.pop()
             for child in source.children:
@@ -145,14 +145,19 @@ class Element:
                 target.children.append(made)
                 if child.children:
                     stack.append((child, made))
-        return twin
+        return copied
 
     def _alone(self) -> Element:
-        twin = Element.__new__(Element)
-        twin.tag, twin.attributes, twin.text = self.tag, dict(self.attributes), self.text
-        twin.file, twin.line, twin.parent, twin._position = self.file, self.line, self.parent, self.position
-        twin.children = []
-        return twin
+        copied = Element.__new__(Element)
+        copied.tag, copied.attributes, copied.text = self.tag, dict(self.attributes), self.text
+        copied.file, copied.line, copied.parent, copied._position = (
+            self.file,
+            self.line,
+            self.parent,
+            self.position,
+        )
+        copied.children = []
+        return copied
 
     def problem(self, message: str) -> Problem:
         """A problem that stands here."""
@@ -198,7 +203,7 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
         # lines beyond 16 bits are kept with the blanks between elements
         remove_blank_text=source.count("\n") < _SHORT_LINES,
         encoding="utf-8",
-        # prefixes that nobody declared are common in robot files and harmless; all else is raised below
+        # undeclared prefixes are common in robot files and harmless; all else is raised below
         recover=True,
     )
     try:

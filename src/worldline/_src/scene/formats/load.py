@@ -40,7 +40,7 @@ TEXT_FORMATS = ("mjcf", "urdf", "sdf", "msd")
 
 
 class ReadOptions(NamedTuple):
-    """What every reader is told.
+    """Options of every reader.
 
     Attributes:
         strict: Anything approximated, left out or missing is an error; "motion" leaves out what is only seen.
@@ -95,7 +95,7 @@ def from_file(
     path: str | PathLike[str],
     **keywords: Unpack[Reading],
 ) -> World:
-    """Loads a scene from an MJCF, URDF, SDF or MSD file, told by its suffix and content.
+    """Loads a scene from an MJCF, URDF, SDF or MSD file, detected by suffix and content.
 
     Args:
         path: The file; relative asset paths start at its directory.

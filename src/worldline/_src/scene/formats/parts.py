@@ -100,7 +100,7 @@ class Inertias:
         try:
             found = self.library.link_properties(link) if self._scaled is None else self._scaled[id(link)]
         except SceneError as error:
-            # such as a mesh that is not there: without it nobody knows what the link weighs
+            # such as a missing mesh: without it the mass of the link is unknown
             raise SceneError("", [Problem(f"{path}.inertial", str(error))]) from None
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = found.inertia.tolist()
         return Inertial(found.mass, Pose(found.com, IDENTITY.rotation), [xx, yy, zz, xy, xz, yz])

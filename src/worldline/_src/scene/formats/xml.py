@@ -4,7 +4,7 @@
 
 A format reader makes a `Log`, which gathers all problems of a file and the notes for the scene's report,
 and wraps each element in `Attributes`. Those read typed values, note what is malformed, and in `finish` tell
-which attributes nobody asked for, so that nothing is dropped silently. At the end `Log.raise_any` raises
+which attributes were not read, so that nothing is dropped silently. At the end `Log.raise_any` raises
 everything as one `SceneError`. The elements themselves come from `parse`, see `elements`.
 """
 
@@ -398,7 +398,7 @@ class Attributes:
         self.log.problem(self.holder(name), f"attribute '{name}': {message}")
 
     def others(self, known: frozenset[str]) -> list[tuple[Element, str]]:
-        """Attributes besides some known ones, with who gives them; those of layers are told once for all."""
+        """Attributes besides some known ones, with who gives them; those of layers are noted once."""
         own, layers = self._own, self._layers
         found = [] if known.issuperset(own) else [(self.element, n) for n in own if n not in known]
         if known not in layers.reported:
@@ -408,7 +408,7 @@ class Attributes:
         return found
 
     def unread(self) -> Iterator[tuple[Element, str]]:
-        """Attributes that nobody read, with who gives them: this element, or one of its layers."""
+        """Attributes that were not read, with the element that has them: this one or one of its layers."""
         if not self._own.keys() <= self._read:
             yield from [(self.element, name) for name in self._own if name not in self._read]
         for layer in self._layers:
@@ -422,7 +422,7 @@ class Attributes:
         also: Collection[str] = (),
         strict: bool = True,
     ) -> None:
-        """Notes the attributes of this element that nobody read.
+        """Notes the attributes of this element that were not read.
 
         Args:
             ignored: Attributes of the format that a scene has no place for, and why; they are left out.

@@ -184,7 +184,7 @@ class Reading:
         try:
             return self.policy.stored(self._asset(a, reference, directory, scope))
         except UnreadableFileError as error:
-            # a scene can be looked at without its meshes; whoever needs them will say so again
+            # a scene can be inspected without its meshes; code that needs them raises again
             self.log.left_out(a.element, f"attribute '{attribute}': {error.message}")
             start = scope.source.directory or Path()
             return self.policy.stored(Path(os.path.normpath(start.absolute() / directory / reference)))
@@ -211,7 +211,7 @@ class Reading:
     ) -> Range | None:
         """A range that limits something, None where it does not.
 
-        A range says by itself whether it limits when the file wants so, which it does unless told otherwise.
+        A range says by itself whether it limits when the file wants so, which is the default.
         """
         if name not in a and flag not in a:
             return None
@@ -237,7 +237,7 @@ class Reading:
     def members(self, tag: str, references: Callable[[Element], Sequence[Reference]]) -> list[Member]:
         """What stands in the sections of a tag, with each scope it belongs to, in the order of the scene.
 
-        An element that belongs nowhere because of a name that nobody has is a problem.
+        An element that belongs nowhere because of an undefined name is a problem.
         """
         if not self.root.children:
             return self._members_of_root(tag, references)

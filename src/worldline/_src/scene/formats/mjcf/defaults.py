@@ -86,7 +86,7 @@ class Defaults:
                     stack.append((child, inner))
 
     def find(self, name: str | None, element: Element, attribute: str = "class") -> DefaultClass:
-        """A class by its name, the top one without a name; notes a name that nobody defined."""
+        """A class by its name, the top one without a name; notes an undefined name."""
         if not name:
             return self.main
         found = self.classes.get(name)

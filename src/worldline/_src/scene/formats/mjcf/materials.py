@@ -52,7 +52,7 @@ _ROLES: Final = {
     "opacity": None,
 }
 _IGNORED: Final = {
-    "content_type": "an image is told by its content",
+    "content_type": "the format of an image follows from its content",
     "nchannel": "channels are those of the image",
 }
 

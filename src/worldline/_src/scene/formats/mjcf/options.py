@@ -212,7 +212,7 @@ def _note(reading: Reading, a: Attributes) -> None:
         a.mark(name)
         reading.log.kept(a.element, f"attribute '{name}': how it is computed does not change what comes out")
     for name, reason in _IGNORED.items():
-        # all these are off unless told, but for several points of contact, which the engine makes anyway
+        # all these are off by default, but for several points of contact, which the engine makes anyway
         if a.element.get(name) == ("enable" if name == "multiccd" else "disable"):
             a.mark(name)
         elif a.element.get(name) is not None:

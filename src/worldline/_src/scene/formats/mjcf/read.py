@@ -93,7 +93,7 @@ def _note_rest(reading: Reading) -> None:
 
 
 def _check_defaults(reading: Reading) -> None:
-    """Looks at the numbers of default classes, since nobody reads those that no element uses."""
+    """Looks at the numbers of default classes, since classes without elements are not read otherwise."""
     broken = {(problem.file, problem.path) for problem in reading.log.problems}
     sources = {id(scope.source): scope.source for scope in reading.root.walk()}
     for source in sources.values():

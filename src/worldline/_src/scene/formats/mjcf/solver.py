@@ -4,7 +4,7 @@
 
 A positive `solref` is a time constant t and a damping ratio z: stiffness 1/(t z)^2, damping 2/t. A negative
 one is stiffness and damping themselves. Both are of the reference acceleration at unit impedance; dividing
-by the largest impedance is left to whoever fills the constraint rows, for both forms alike.
+by the largest impedance is left to the code that fills the constraint rows, for both forms alike.
 """
 
 from __future__ import annotations

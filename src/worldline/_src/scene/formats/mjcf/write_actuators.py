@@ -125,7 +125,7 @@ def _write_target(writing: Writing, words: Words, actuator: actuators.Actuator, 
         if kind == "joint_in_parent" and not is_turning:
             writing.reworded(f"{path}.target", "the axis of such a joint is the same in its parent")
         elif column.kind == "free" and kind == "joint":
-            writing.reworded(f"{path}.target", "a free base is told from other joints when it is read")
+            writing.reworded(f"{path}.target", "a reader recognizes the free base")
         gear = _gear_of(actuator, column)
     words.reals("gear", gear, _GEAR, short=True)
     return True

@@ -191,7 +191,9 @@ def _write_joint(writing: Writing, element: Element, joint: Joint, path: str) ->
         column = Column(name, axis.kind, 0 if follower else q, 0 if follower else v, axis.factor)
         if axis.kind == "ball" and not joint._fields["orientation"].is_default(joint.orientation):
             column = column._replace(turn=Pose(joint.pos, normalized(joint.orientation)))
-            writing.changed(f"{path}.orientation", "rotations of a ball are told in axes of the link")
+            writing.changed(
+                f"{path}.orientation", "rotations of a ball joint are written in the axes of the link"
+            )
         columns.append(column)
         q, v = q + column.sizes[0], v + column.sizes[1]
     writing.columns[id(joint)] = columns

@@ -201,14 +201,14 @@ def _write_frame(writing: Writing, words: Words, sensor: FrameSensor, path: str)
     words["objtype"], words["objname"] = _object(writing, target, f"{path}.object_type")
     if reference.variant == "object":
         if tag in _NO_REFERENCE:
-            writing.lost(path, "accelerations are told in axes of the world only")
+            writing.lost(path, "accelerations are written in world axes only")
             return
         words["reftype"], words["refname"] = _object(writing, reference.value, f"{path}.ref_frame")
     child(writing.section("sensor"), tag, words)
 
 
 def _own_site(writing: Writing, target: ObjectType) -> str | None:
-    """A site in the place of an object, None where nobody knows that place before the model is built."""
+    """A site in the place of an object, None where its pose is unknown before the model is built."""
     name = target.value
     if target.variant == "site":
         return name

@@ -119,7 +119,7 @@ class Column(NamedTuple):
         q_index: First coordinate of the scene's joint that it shows.
         v_index: First velocity of the scene's joint that it shows.
         factor: From the coordinate of the scene to that of the file, for one that follows another.
-        turn: The frame of the scene's joint in its link, where rotations are told in axes of the latter.
+        turn: The frame of the scene's joint in its link, where rotations are in axes of the latter.
     """
 
     name: str | None

@@ -20,7 +20,7 @@ _TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 class Node:
     """An element of an SDF file, with its children read by tag.
 
-    What is malformed is noted and replaced by the default. `finish` notes whatever nobody asked for.
+    What is malformed is noted and replaced by the default. `finish` notes what was not read.
 
     Args:
         element: The element.
@@ -113,7 +113,7 @@ class Node:
         also: Collection[str] = (),
         attributes: Collection[str] = (),
     ) -> None:
-        """Notes children and attributes that nobody read.
+        """Notes children and attributes that were not read.
 
         Args:
             ignored: Elements of the format that a scene has no place for, and why.

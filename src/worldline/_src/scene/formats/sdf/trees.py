@@ -163,7 +163,7 @@ class TreeBuilder:
         reached: set[LinkKey | None] = {None}
         self._below(None, beside, reached)
         free = [key for key, entry in self.links.items() if not entry.is_static]
-        # a part floats on its first link that is nobody's child, if there is one
+        # a part floats on its first link without a parent, if there is one
         for key in [key for key in free if key not in children] + free:
             if key in reached:
                 continue

@@ -114,7 +114,7 @@ class _File:
         if not world.name:
             self.notes.kept("$.name", "SDF wants a name here, and a new one is made")
         made = child(element, "world", {"name": world.name or "scene"})
-        # other readers want to be told which engine, and take any for this word
+        # other readers require the name of an engine, and accept any
         physics = child(made, "physics", {"name": "step", "type": "ignored"})
         put(physics, "max_step_size", finite(option.timestep))
         gravity = _EARTH if option.gravity is None else option.gravity

@@ -39,7 +39,7 @@ class LookWriter:
         self._materials: set[str] = set()
 
     def write(self, visual: XmlElement, look: GeomVisualAttrs, path: str) -> None:
-        """The look of a visual, unless it is that of things nobody said anything about."""
+        """The look of a visual, unless it is the default one."""
         if look.material is None and look.color is None:
             return
         material = Material() if look.material is None else self.assets.materials[look.material]

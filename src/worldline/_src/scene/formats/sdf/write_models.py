@@ -184,7 +184,7 @@ class ModelWriter:
             put(scope.element, "static", "true")
         elif self._touch_each_other(model):
             put(scope.element, "self_collide", "true")
-        # the pose of a lone body is that of its model
+        # the pose of a single body is that of its model
         X_WM = base.chain[0].X_PL if len(model.bodies) == 1 else IDENTITY
         write_pose(scope.element, X_WM)
         bases = {id(body.link): body for _, body in model.bodies}

@@ -168,7 +168,7 @@ def _limits(element: Element, kind: str, joint: Joint, log: Log) -> None:
     joint.effort_limit, joint.velocity_limit = effort, velocity
     joint.acceleration_limit = acceleration
     if velocity == 0.0 or (kind in _LIMITED and lower == upper):
-        # exporters write zeros where nobody gave limits, and the robot then stands still
+        # exporters write zeros where no limits were given, which would lock the joint
         log.kept(limit, "the joint cannot move: its limits leave no way or no speed")
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing URDF: one robot of links and joints.
 
-What stands on the world, and every body but a lone fixed one at the origin, hangs on a root link named
+What stands on the world, and every body but a single fixed one at the origin, hangs on a root link named
 `world`, which the reader takes for the world itself; a free body hangs there by a floating joint. The frame
 of a link is moved onto its joint, as the format wants it, and everything on the link with it. Several joints
 of one link become a chain of links without mass. Actuators, sensors, constraints and options have no place
