@@ -21,13 +21,13 @@ from worldline._src.step.sensing import Sensing
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
-    from worldline._src.facade.world import World
+    from worldline._src.facade.world_runtime import WorldRuntime
 
 
 class Readings:
     """The sensors of one compiled world."""
 
-    def __init__(self, runtime: Runtime, world: World) -> None:
+    def __init__(self, runtime: Runtime, world: WorldRuntime) -> None:
         table = runtime.model.sensors
         assert table is not None
         self.table: Sensors = table
