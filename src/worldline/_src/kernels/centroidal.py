@@ -33,6 +33,7 @@ def mass_center(tree, inertia, pos):
     zero = constant(0.0, pos.link_R[0, 0])
     h = Vec3(zero, zero, zero)
     for i in range(1, tree.link_root.shape[0]):
+        # c = sum m_i c_i / sum m_i
         c = add(center_of_mass(inertia, pos, i), load_vec3(pos.link_origin, tree.link_root[i]))
         h = add(h, scale(c, inertia.link_mass[i]))
     return scale(h, 1.0 / total_mass(inertia))
@@ -58,6 +59,7 @@ def com_velocity(tree, inertia, pos, vel, result_out):
     P = Vec3(zero, zero, zero)
     for i in range(1, tree.link_root.shape[0]):
         c = center_of_mass(inertia, pos, i)
+        # v_c = sum m_i v(c_i) / sum m_i
         P = add(P, scale(velocity_at(load_motion(vel.link_V, i), c), inertia.link_mass[i]))
     _store_three(result_out, scale(P, 1.0 / total_mass(inertia)))
 
@@ -69,6 +71,7 @@ def com_acceleration(tree, inertia, pos, vel, A, result_out):
     F = Vec3(zero, zero, zero)
     for i in range(1, tree.link_root.shape[0]):
         c = center_of_mass(inertia, pos, i)
+        # a_c = sum m_i a(c_i) / sum m_i
         a = classical_acceleration(load_motion(vel.link_V, i), load_motion(A, i), c)
         F = add(F, scale(a, inertia.link_mass[i]))
     _store_three(result_out, scale(F, 1.0 / total_mass(inertia)))
@@ -80,6 +83,7 @@ def com_jacobian(dof, inertia, pos, crb, J_out):
     inverse = 1.0 / total_mass(inertia)
     for d in range(dof.dof_link.shape[0]):
         I = load_inertia(crb, dof.dof_link[d])
+        # column d: (I_c S_d)_lin / m, I_c the composite inertia of what d carries
         P = scale(momentum(I, load_motion(pos.dof_S, d)).lin, inverse)
         J_out[0, d] = P.x
         J_out[1, d] = P.y
@@ -89,6 +93,7 @@ def com_jacobian(dof, inertia, pos, crb, J_out):
 @inline
 def _about(h, arm):
     """A momentum about a point that is at -arm from the one it is given about."""
+    # L' = L + arm x P
     return Force(add(h.ang, cross(arm, h.lin)), h.lin)
 
 
@@ -102,6 +107,7 @@ def total_momentum(tree, inertia, pos, vel, args, result_out):
     L = Vec3(zero, zero, zero)
     P = Vec3(zero, zero, zero)
     for i in range(1, tree.link_root.shape[0]):
+        # h = sum I_i V_i, shifted from the reference points of the trees to the common point
         h = momentum(link_inertia(inertia, pos, i), load_motion(vel.link_V, i))
         h = _about(h, sub(load_vec3(pos.link_origin, tree.link_root[i]), center))
         L = add(L, h.ang)
@@ -118,6 +124,7 @@ def centroidal_matrix(tree, dof, inertia, pos, crb, A_out):
     center = mass_center(tree, inertia, pos)
     for d in range(dof.dof_link.shape[0]):
         i = dof.dof_link[d]
+        # A_d = I_c S_d, shifted to the centre of mass
         h = momentum(load_inertia(crb, i), load_motion(pos.dof_S, d))
         h = _about(h, sub(load_vec3(pos.link_origin, tree.link_root[i]), center))
         A_out[0, d] = h.ang.x
@@ -134,12 +141,14 @@ def kinetic_energy(tree, inertia, pos, vel, v, result_out):
     zero = constant(0.0, pos.link_R[0, 0])
     twice = zero
     for i in range(1, tree.link_root.shape[0]):
+        # 2 T = sum w_B . I_B w_B + m |v(c)|^2, w_B in body axes
         V = load_motion(vel.link_V, i)
         w = rotate_back(load_mat3(pos.link_R, i), V.ang)
         u = velocity_at(V, center_of_mass(inertia, pos, i))
         twice = twice + dot(w, sym_mul(load_sym3(inertia.link_inertia, i), w))
         twice = twice + inertia.link_mass[i] * dot(u, u)
     for d in range(v.shape[0]):
+        # armature: 2 T += sum a_d v_d^2
         twice = twice + inertia.dof_armature[d] * v[d] * v[d]
     result_out[0] = 0.5 * twice
 
@@ -150,6 +159,7 @@ def gravity_energy(tree, inertia, pos, gravity, result_out):
     g = Vec3(gravity[0], gravity[1], gravity[2])
     energy = constant(0.0, pos.link_R[0, 0])
     for i in range(1, tree.link_root.shape[0]):
+        # U = -sum m_i g . c_i
         c = add(center_of_mass(inertia, pos, i), load_vec3(pos.link_origin, tree.link_root[i]))
         energy = energy - inertia.link_mass[i] * dot(g, c)
     result_out[0] = energy

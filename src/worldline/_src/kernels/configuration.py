@@ -38,6 +38,7 @@ def integrate(tree, q, v, h, q_out):
         vi = v_start[i]
         if adds_up(k):
             for d in range(v_end[i] - vi):
+                # q + h v
                 q_out[qi + d] = q[qi + d] + h * v[vi + d]
         if k == FREE:
             for d in range(3):
@@ -45,6 +46,7 @@ def integrate(tree, q, v, h, q_out):
             qi = qi + 3
             vi = vi + 3
         if k == BALL or k == FREE:
+            # Q exp(h w), w in body axes
             turn = rotation_vector_to_quat(Vec3(h * v[vi], h * v[vi + 1], h * v[vi + 2]))
             store_quat(q_out, qi, normalized(quat_mul(normalized(load_quat(q, qi)), turn)))
 
@@ -72,6 +74,7 @@ def difference(tree, q, q_other, v_out):
             qi = qi + 3
             vi = vi + 3
         if k == BALL or k == FREE:
+            # log(Q^-1 Q'), in body axes
             a = normalized(load_quat(q, qi))
             b = normalized(load_quat(q_other, qi))
             r = quat_to_rotation_vector(quat_mul(conjugate(a), b))

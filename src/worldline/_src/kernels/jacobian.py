@@ -30,6 +30,7 @@ def jacobian(dof, body, pos, args, point, J_out):
     # walk from the last degree of freedom that moves the link to the world
     d = args[2]
     while d >= 0:
+        # J_d = (S_ang, S_lin + S_ang x r)
         S = load_motion(pos.dof_S, d)
         ang = S.ang
         lin = velocity_at(S, r)
@@ -74,12 +75,14 @@ def jacobian_derivative(tree, body, pos, vel, v, args, point, J_out):
                 end += 1
             for d in range(first, end):
                 column = load_motion(S, d)
+                # dS_d/dt = V x S_d, V the velocity of what carries the column
                 rate = cross_motion(V, column)
                 b = tree.link_bend[link]
                 if b >= 0:
                     start = v_start[link]
                     rate = add_motion(rate, bend_rate(pos, b, d - start, v_end[link] - start, v, start))
                 ang = rate.ang
+                # d/dt (S_lin + S_ang x r) = dS_lin/dt + dS_ang/dt x r + S_ang x dr/dt
                 lin = add(velocity_at(rate, r), cross(column.ang, speed))
                 if args[1] == 1:
                     # what the axes of the body turn away

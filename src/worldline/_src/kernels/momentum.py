@@ -34,6 +34,7 @@ from worldline._src.spatial.vec3 import Vec3, add, cross, scale, sub
 @inline
 def link_momentum(inertia, pos, i, V):
     """Momentum of link `i` moving with `V`, about the tree's reference point, world axes."""
+    # P = m v(c);  L = R I_B R^T w + c x P
     R = load_mat3(pos.link_R, i)
     c = center_of_mass(inertia, pos, i)
     spin = rotate(R, sym_mul(load_sym3(inertia.link_inertia, i), rotate_back(R, V.ang)))
@@ -47,10 +48,12 @@ def momenta(tree, inertia, pos, vel, v, link_H_out, dof_p_out):
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
 
     for i in range(1, parent.shape[0]):
+        # H_i = I_i V_i
         store_spatial(link_H_out, i, link_momentum(inertia, pos, i, load_motion(vel.link_V, i)))
     for i in range(parent.shape[0] - 1, 0, -1):
         H = load_force(link_H_out, i)
         for d in range(v_start[i], v_end[i]):
+            # p_d = H_subtree . S_d + a_d v_d
             dof_p_out[d] = power(H, load_motion(pos.dof_S, d)) + inertia.dof_armature[d] * v[d]
         p = parent[i]
         if p > 0:
@@ -62,6 +65,7 @@ def weights(inertia, pos, gravity, link_F_io):
     """Add minus the weight of every link to its force."""
     g = Vec3(gravity[0], gravity[1], gravity[2])
     for i in range(1, link_F_io.shape[0]):
+        # F_i -= (c x m g, m g)
         f = scale(g, inertia.link_mass[i])
         F = load_force(link_F_io, i)
         moment = cross(center_of_mass(inertia, pos, i), f)
@@ -86,10 +90,12 @@ def momentum_rates(tree, pos, vel, v, tau, link_H, link_F_io, dof_f_out):
             S = load_motion(pos.dof_S, d)
             if tree.dof_block[d] == 1:
                 carrier = V
+            # dp_d/dt = tau_d + H . (V_carrier x S_d) - F . S_d
             dof_f_out[d] = tau[d] + (power(H, cross_motion(carrier, S)) - power(F, S))
             b = tree.link_bend[i]
             if b >= 0:
                 first = v_start[i]
+                # columns that change with the coordinates of their own joint: + H . sum dS_d/dq_e v_e
                 bent = bend_rate(pos, b, d - first, v_end[i] - first, v, first)
                 dof_f_out[d] = dof_f_out[d] + power(H, bent)
             V = add_motion(V, scale_motion(S, v[d]))

@@ -24,6 +24,7 @@ def add_line_motion(dof, tree, pos, link, point, direction, moment_io):
     """Moments by degree of freedom grow by the velocity of a point of a link along a direction."""
     if link > 0:
         origin, root = pos.link_origin, tree.link_root[link]
+        # dL/dq_d = e . (S_lin + S_ang x p), over all degrees of freedom d that carry the link
         p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
         d = dof.link_last[link]
         while d >= 0:
@@ -43,6 +44,7 @@ def take_moments(span, dofs, k, scratch_io, moment_out):
 @inline
 def _stretch(dof, tree, pos, link_a, a, link_b, b, share, moment_io):
     """A straight stretch of a tendon: returns its length, and counts its ends."""
+    # L = |b - a| / pulley;  dL/dt = e . (v_b - v_a),  e = (b - a) / |b - a|
     u = sub(b, a)
     length = dot(u, u) ** 0.5
     if link_a != link_b and length > _SHORT:
@@ -60,6 +62,7 @@ def _path_length(dof, tree, pos, tendon, anchors, k, moment_io):
     total, share = 0.0, 1.0
     while j < end - 1:
         if kind[j] == PULLEY:
+            # behind a pulley lengths count divided by its divisor
             share = 1.0 / tendon.node_number[j]
             j += 1
             continue
@@ -76,6 +79,7 @@ def _path_length(dof, tree, pos, tendon, anchors, k, moment_io):
             c, side = tendon.node_anchor[j + 1], tendon.node_side[j + 1]
             link_c = anchors.anchor_link[c]
             at = anchor_position(X, side if side >= 0 else c)
+            # around a shape: straight to a tangent point, along the surface, straight on from another
             lies = wrap(
                 p_a,
                 p_b,
@@ -106,6 +110,7 @@ def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
         length = 0.0
         if tendon.tendon_path[k, 0] == tendon.tendon_path[k, 1]:
             for i in range(low, high):
+                # fixed tendon: L = sum c_i q_i, with moments c_i
                 moment[i] = tendon.tendon_coefficient[i]
                 length += moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
         else:
@@ -113,6 +118,7 @@ def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
             take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, moment)
         rate = 0.0
         for i in range(low, high):
+            # dL/dt = sum m_i v_i
             rate += moment[i] * v[tendon.tendon_dof[i]]
         size[k, 0], size[k, 1] = length, rate
 
@@ -123,6 +129,7 @@ def tendon_forces(tendon_io, tau_io):
     tendon, spring = tendon_io, tendon_io.tendon_spring
     for k in range(spring.shape[0]):
         length, rate = tendon.tendon_size[k, 0], tendon.tendon_size[k, 1]
+        # f = k (bound - L) outside of the rest interval, minus b dL/dt;  tau_d += m_d f
         force = -spring[k, 1] * rate
         if length < spring[k, 2]:
             force += spring[k, 0] * (spring[k, 2] - length)

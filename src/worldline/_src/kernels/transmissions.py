@@ -36,6 +36,7 @@ def _turn_motion(dof, pos, link, axis, moment_io):
     """Moments by degree of freedom grow by the angular velocity of a link about an axis."""
     d = dof.link_last[link] if link > 0 else -1
     while d >= 0:
+        # m_d += axis . S_ang
         moment_io[d] += dot(axis, load_motion(pos.dof_S, d).ang)
         d = dof.dof_parent[d]
 
@@ -55,6 +56,7 @@ def _turning(act, u, q, push, turn):
         moment[i], moment[i + 1], moment[i + 2] = push.x, push.y, push.z
         i += 3
     else:
+        # L = log(E) . gear
         w = quat_to_rotation_vector(E)
         length = dot(w, turn)
     axis = turn
@@ -72,6 +74,7 @@ def _site_length(dof, tree, pos, anchors, act, u, push, turn):
     p_a, link_a = anchor_position(X, a), anchors.anchor_link[a]
     if b < 0:
         R = anchor_rotation(X, a)
+        # wrench in the axes of the site: m = J_p^T R f + J_w^T R t
         add_line_motion(dof, tree, pos, link_a, p_a, rotate(R, push), moment)
         _turn_motion(dof, pos, link_a, rotate(R, turn), moment)
         return 0.0
@@ -93,6 +96,7 @@ def _site_length(dof, tree, pos, anchors, act, u, push, turn):
         moment[i] = 0.0
         i = dof.dof_parent[i]
         j = i
+    # L = f . R_b^T (p_a - p_b) + t . log(R_b^T R_a)
     away = quat_to_rotation_vector(matrix_to_quat(mat_mul(transpose(R), anchor_rotation(X, a))))
     return dot(push, rotate_back(R, sub(p_a, p_b))) + dot(turn, away)
 
@@ -103,12 +107,14 @@ def _crank_length(dof, tree, pos, anchors, act, u, rod, gear):
     X, a, b, moment = anchors.anchor_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
     p_a, p_b, R = anchor_position(X, a), anchor_position(X, b), anchor_rotation(X, b)
     axis, arm = Vec3(R.xz, R.yz, R.zz), sub(p_a, p_b)
+    # L = x.z - sqrt((x.z)^2 + rod^2 - |x|^2), x = p_a - p_b, z the axis of the slider
     along = dot(arm, axis)
     below = along * along + rod * rod - dot(arm, arm)
     length, by_arm, by_axis = along, axis, arm
     if below > 0.0:
         root = below**0.5
         length = along - root
+        # dL/dx = (1 - x.z / root) z + x / root,  dL/dz = (1 - x.z / root) x
         share = 1.0 - along / root
         by_arm, by_axis = add(scale(axis, share), scale(arm, 1.0 / root)), scale(arm, share)
     link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]

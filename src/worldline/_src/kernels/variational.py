@@ -48,6 +48,7 @@ def start_step(drive, a_given, h, v, start_out, move_out):
     """
     for d in range(v.shape[0]):
         start_out.v_start[d] = v[d]
+        # u = h v, or h v + h^2 a / 2 where the acceleration is given
         u = h * v[d]
         if drive.dof_drive[d] >= VELOCITY:
             u = u + 0.5 * (h * h) * a_given[d]
@@ -66,6 +67,7 @@ def yielding(drive, passive, h, extra_out):
         if drive.dof_drive[d] == FORCE:
             kd = kd + drive.dof_target_kd[d]
             ke = ke + drive.dof_target_ke[d]
+        # midpoint rule: h kd / 2 + h^2 ke / 4
         extra_out[d] = h * (0.5 * kd + h * (0.25 * ke))
 
 
@@ -95,12 +97,14 @@ def level_rotors(tree, inertia, v, dof_f_io):
 def momentum_gap(tree, p_start, displacement, dof_p, dof_f, h, gap_out):
     """J(u) p0 + 1/2 J(u/2) F - p: what the displacement u leaves of the first equation."""
     for d in range(gap_out.shape[0]):
+        # p0 + h f / 2 - p, where columns do not turn
         gap_out[d] = p_start[d] + 0.5 * h * dof_f[d] - dof_p[d]
     for i in range(1, tree.link_kind.shape[0]):
         if _turns(tree, i):
             d = tree.link_v_end[i] - 3
             u = load_turn(displacement, d)
             F = scale(load_turn(dof_f, d), 0.5 * h)
+            # orientations: J_r(u) p0 + J_r(u / 2) h f / 2 - p
             passed = add(right_jacobian(u, load_turn(p_start, d)), right_jacobian(scale(u, 0.5), F))
             store_turn(gap_out, d, sub(passed, load_turn(dof_p, d)))
 
@@ -152,11 +156,13 @@ def advance(active, step, h, displacement_io):
 def end_momenta(tree, p_start, displacement, impulse, p_out):
     """exp(-u) p0 + exp(-u/2) F: the momenta at the end of the step."""
     for d in range(p_out.shape[0]):
+        # p1 = p0 + h f
         p_out[d] = p_start[d] + impulse[d]
     for i in range(1, tree.link_kind.shape[0]):
         if _turns(tree, i):
             d = tree.link_v_end[i] - 3
             u = load_turn(displacement, d)
+            # p1 = exp(-u) p0 + exp(-u / 2) h f, in the body axes of the end
             F = turn_back(scale(u, 0.5), load_turn(impulse, d))
             store_turn(p_out, d, add(turn_back(u, load_turn(p_start, d)), F))
 

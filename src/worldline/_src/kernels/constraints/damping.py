@@ -78,6 +78,7 @@ def gather_tree(damped, M, first, n, h, a, work_out):
         y[i] = sum_pack(total)
 
     for i in range(n):
+        # M + h D
         H[i, i] += h * damping_of(damped, first + i)
 
 
@@ -87,6 +88,7 @@ def settle_tree(first, n, work_io, a_out):
     H, y, inverse, begin = work_io.H, work_io.vectors[1], work_io.vectors[2], work_io.L_first
     for i in range(n):
         begin[i] = 0
+    # (M + h D) a' = M a
     reverse_cholesky(n, begin, H, inverse)
     reverse_cholesky_solve(n, begin, H, inverse, y)
     for i in range(n):

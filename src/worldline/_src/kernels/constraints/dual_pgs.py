@@ -84,6 +84,7 @@ def add_row_force(rows, k, change, a_io):
     """Accelerations after the force of row `k` grew by `change`."""
     if any_of(absolute(change) > 0.0):
         for d in range(rows.first[k], rows.end[k]):
+            # a += M^-1 J_k^T df
             a_io[d] = a_io[d] + rows.K[k, d] * change
 
 
@@ -98,6 +99,7 @@ def _prepare_cone(rows, k, work_out):
     block, step, dim = work_out.block, work_out.step, rows.dim[k]
     for i in range(dim):
         for j in range(i + 1):
+            # A_ij = J_i M^-1 J_j^T + R_i d_ij, scaled by mu_i mu_j: forces f_i / mu_i have a round cone
             entry = part_velocity(rows.J, k + i, rows.K[k + j], rows.first[k], rows.end[k])
             if j == i:
                 entry = work_out.diagonal[k + i]
@@ -109,6 +111,7 @@ def _prepare_cone(rows, k, work_out):
             block[k + j, i] = entry
     first = 1 if rows.coulomb[k] > 0 else 0
     for i in range(first, dim):
+        # 1 / step_i = sqrt(A_ii) sum_j |A_ij| / sqrt(A_jj)
         total = constant(0.0, block[k, 0])
         for j in range(first, dim):
             total = total + absolute(block[k + i, j]) / sqrt(block[k + j, j])
@@ -119,6 +122,7 @@ def _prepare_cone(rows, k, work_out):
 def prepare_rows(rows, n, work_out):
     """The diagonal of A, blocks of cones and steps; a plain row's step is one over its diagonal."""
     for k in range(n):
+        # A_kk = J_k M^-1 J_k^T + R_k
         total = part_velocity(rows.J, k, rows.K[k], rows.first[k], rows.end[k]) + rows.R[k]
         work_out.diagonal[k] = total
         work_out.step[k] = 1.0 / total
@@ -142,6 +146,7 @@ def _allowed(rows, k, frozen, old, new):
 def _solve_plain(rows, k, frozen, work, force_io, a_io):
     """Minimise over the force of one row; returns how much its slack moved."""
     old = force_io[k]
+    # f_k = proj(f_k - (A f + c)_k / A_kk)
     new = old - _slack(rows, k, force_io, a_io) * work.step[k]
     kind = rows.kind[k]
     if kind == FRICTION:
@@ -171,6 +176,7 @@ def _move_friction(rows, k, axial, work_io):
         side = minimum(side, step[k + i])
         y = local[_FORCE + i] - step[k + i] * local[i]
         squared = squared + y * y
+    # |f_t| <= f_n in round coordinates
     sticks = squared <= axial * absolute(axial)
     squared = constant(0.0, axial)
     for i in range(1, dim):
@@ -184,6 +190,7 @@ def _move_friction(rows, k, axial, work_io):
 def _convex_step(rows, k, work_io):
     """A projected gradient step of a cone in the metric of its steps, which only changes the cone's slope."""
     local, step = work_io.local, work_io.step[k]
+    # f = proj_K(f - step w), w the slacks
     axial = local[_FORCE] - step * local[0]
     side, length = _move_friction(rows, k, axial, work_io)
     axial, factor = onto_cone(axial, length, step / side)
@@ -203,14 +210,17 @@ def _coulomb_step(rows, k, work_io):
     given, yielding = constant(0.0, local[0]), constant(0.0, local[0])
     for i in range(1, dim):
         mu, w = rows.bound[k + i], local[i]
+        # |w - R f|: slip velocity without the regularizer of friction
         x = w - mu * mu * rows.R[k + i] * local[_FORCE + i]
         given, yielding = given + w * w, yielding + x * x
     old = local[_FORCE]
+    # De Saxce correction: w_n + |w_t without R| - |w_t|;  f_n = max(f_n - step w_n, 0)
     axial = maximum(old - (local[0] + sqrt(yielding) - sqrt(given)) * work_io.step[k], 0.0)
     local[_FORCE] = axial
     for i in range(1, dim):
         local[i] = local[i] + work_io.block[k + i, 0] * (axial - old)
     _, length = _move_friction(rows, k, axial, work_io)
+    # |f_t| <= f_n: scale friction back to the cone
     factor = where(length > axial, axial / maximum(length, TINY), constant(1.0, length))
     for i in range(1, dim):
         local[_FORCE + i] = local[_FORCE + i] * factor
@@ -232,6 +242,7 @@ def _follow(rows, k, work_io):
     """Slacks of the block for the forces in `local`."""
     dim, local, block = rows.dim[k], work_io.local, work_io.block
     for i in range(dim):
+        # w = w_0 + A (f - f_0)
         total = local[_FIRST_SLACK + i]
         for j in range(dim):
             total = total + block[k + i, j] * (local[_FORCE + j] - local[_FIRST_FORCE + j])

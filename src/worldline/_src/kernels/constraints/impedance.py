@@ -46,6 +46,7 @@ def row_spring(time_constant, damping_ratio, d_width, least_time):
     """
     dw = _within(d_width)
     if time_constant > 0.0:
+        # k = 1 / (dw^2 t^2 z^2),  b = 2 / (dw t)
         t = max(time_constant, least_time)
         stiffness = 1.0 / max(TINY, dw * dw * t * t * damping_ratio * damping_ratio)
         return Spring(stiffness, 2.0 / max(TINY, dw * t))
@@ -60,6 +61,8 @@ def impedance(r, d_zero, d_width, width, midpoint, exponent):
         return constant(0.5 * (d0 + dw), r)
     # factors of the model are made first: one multiplication then rounds the same for every scalar
     per_width, rise = 1.0 / width, dw - d0
+    # x = |r| / width, m the midpoint:
+    # d = d0 + (dw - d0) x^p / m^(p-1) for x <= m, dw - (dw - d0) (1 - x)^p / (1 - m)^(p-1) beyond
     x = absolute(r) * per_width
     inside = where(x < 1.0, x, 1.0)
     rest = 1.0 - inside

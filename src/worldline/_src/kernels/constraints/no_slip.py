@@ -76,6 +76,7 @@ def _solve_shifted(A, shift, b, m, L_out, x_out):
     """x = -(A + shift)^-1 b for a small matrix; False when it is not positive."""
     for i in range(m):
         for j in range(i + 1):
+            # Cholesky: A + shift 1 = L L^T
             total = A[i, j] + (shift if i == j else 0.0)
             for k in range(j):
                 total -= L_out[i, k] * L_out[j, k]
@@ -85,6 +86,7 @@ def _solve_shifted(A, shift, b, m, L_out, x_out):
                 L_out[i, i] = sqrt(total)
             else:
                 L_out[i, j] = total / L_out[j, j]
+    # L y = -b, then L^T x = y
     for i in range(m):
         total = -b[i]
         for j in range(i):
@@ -123,6 +125,7 @@ def _within_ball(A, b, radius, m, L_out, x_out, y_out):
                 total -= L_out[i, j] * y_out[j]
             y_out[i] = total / L_out[i, i]
             bend += y_out[i] * y_out[i]
+        # Newton's step on 1 / |x(shift)| = 1 / radius
         shift += squared / bend * (size - radius) / radius
     if size > radius:
         for i in range(m):
@@ -138,6 +141,7 @@ def stop_cone(rows, first, n, B, work, force_io, a_io):
     gain = 0.0
     for i in range(m):
         k, mu = first + 1 + i, rows.bound[first + 1 + i]
+        # x = f / mu:  A = mu J M^-1 J^T mu,  b = mu (J a - aref) - A x_0
         b[i] = _miss(rows, k, a_io, n) * mu
         for j in range(m):
             A[i, j] = _product(rows.J, k, B, first + 1 + j, n) * mu * rows.bound[first + 1 + j]
@@ -149,6 +153,7 @@ def stop_cone(rows, first, n, B, work, force_io, a_io):
         return 0.0
     for i in range(m):
         k, mu = first + 1 + i, rows.bound[first + 1 + i]
+        # f = mu x; the cost falls by -df (miss before + miss after) / 2
         step = x[i] * mu - force_io[k]
         before = _miss(rows, k, a_io, n)
         _change(B, k, step, n, force_io, a_io)
@@ -164,6 +169,7 @@ def _spread(k, A, miss, force_io):
     """
     middle = 0.5 * (force_io[k] + force_io[k + 1])
     apart = 0.5 * (force_io[k] - force_io[k + 1])
+    # edges keep f1 + f2 and stay positive: |f1 - f2| <= f1 + f2
     wanted = 0.0 if A < _LEAST else clamp(apart - miss / A, -middle, middle)
     step = wanted - apart
     force_io[k] += step
@@ -176,6 +182,7 @@ def stop_edges(rows, k, n, B, force_io, a_io):
     """Two opposite edges of a pyramid from M^-1 J^T of both; returns what it gains."""
     miss = _miss(rows, k, a_io, n) - _miss(rows, k + 1, a_io, n)
     A = _product(rows.J, k, B, k, n) + _product(rows.J, k + 1, B, k + 1, n)
+    # A = (J1 - J2) M^-1 (J1 - J2)^T
     A -= 2.0 * _product(rows.J, k, B, k + 1, n)
     step, gain = _spread(k, A, miss, force_io)
     _accelerate(B, k, step, n, a_io)
@@ -196,6 +203,7 @@ def _stop_difference(rows, k, n, B, force_io, a_io):
 def stop_dry(rows, k, n, B, force_io, a_io):
     """Dry friction of a joint or tendon; returns what it gains."""
     miss, A = _miss(rows, k, a_io, n), _product(rows.J, k, B, k, n)
+    # f = clamp(f - (J a - aref) / A, -bound, bound)
     step = clamp(force_io[k] - miss / A, -rows.bound[k], rows.bound[k]) - force_io[k] if A > _LEAST else 0.0
     _change(B, k, step, n, force_io, a_io)
     return -step * (miss + 0.5 * A * step)

@@ -40,6 +40,7 @@ def most_restitution(start, slope, bend, allowed):
 
     start <= allowed. Generic over the scalar.
     """
+    # bend s^2 + slope s + (start - allowed) = 0
     below, zero, one = start - allowed, constant(0.0, start), constant(1.0, start)
     root = sqrt(maximum(slope * slope - 4.0 * bend * below, zero))
     # the form of the root that subtracts nothing alike
@@ -76,6 +77,7 @@ def gains_energy(island_rows, solution, bounce_out):
             for row in range(first, first + condim):
                 speed = _impact_speed(island_rows, k, first, row, 0.0, a, h)
                 bounce_out.bounce_speed[row] = speed
+                # work of an impact: impulse times the mean of the velocities before and after
                 work += 0.5 * h * force[row] * speed
             given += h * force[first] * frames.bounce[k]
     if work <= GAIN * given:
@@ -127,6 +129,7 @@ def _blend_share(island_rows, solution, bounce):
             for row in range(first, first + condim):
                 speed = _impact_speed(island_rows, k, first, row, frames.bounce[k], a, h)
                 more, faster = bounce.bounce_force[row] - force[row], bounce.bounce_speed[row] - speed
+                # work(s) = (f + s df) . (v + s dv) = start + slope s + bend s^2
                 start += force[row] * speed
                 slope += force[row] * faster + more * speed
                 bend += more * faster
@@ -143,6 +146,7 @@ def blend(chain, island_rows, bounce, scratch, solution_io, records_io, a_io):
     share = _blend_share(island_rows, solution_io, bounce)
     force, a = solution_io.row_force, solution_io.island_a
     for row in range(solution_io.counter[ROWS]):
+        # f = f_0 + s (f_1 - f_0),  a = a_0 + s (a_1 - a_0)
         force[row] += share * (bounce.bounce_force[row] - force[row])
     for j in range(a.shape[0]):
         a[j] += share * (bounce.bounce_a[j] - a[j])

@@ -54,6 +54,7 @@ def _plain_forces(rows, first, n, jar, force_out, weight_out):
     cost = pack_of(0.0)
     for k in range(first, whole, PACK):
         r = load_pack(jar, k)
+        # w = D where r < 0, else 0;  f = -w r;  s(r) = w r^2 / 2
         weight = where_negative(r, load_pack(rows.D, k))
         pull = weight * r
         store_pack(weight_out, k, weight)
@@ -75,6 +76,7 @@ def _plain_slopes(rows, first, n, trial, jv):
     slope, bend = pack_of(0.0), pack_of(0.0)
     for k in range(first, whole, PACK):
         r, v = load_pack(trial, k), load_pack(jv, k)
+        # ds/dt = w r v,  d2s/dt2 = w v^2  along r + t v
         pull = where_negative(r, load_pack(rows.D, k)) * v
         slope = slope + pull * r
         bend = bend + pull * v
@@ -98,6 +100,7 @@ def row_forces(rows, n, plain, jar, force_out, weight_out):
     while k < plain:
         if rows.kind[k] == CONE:
             end = k + rows.dim[k]
+            # cone: sticking, f_j = -D_j r_j and s = sum D_j r_j^2 / 2; open, f = 0; sliding, see `cone.py`
             zone, N, T = cone_measures(rows, k, jar)
             for j in range(k, end):
                 weight = rows.D[j] if zone == STICKING else 0.0
@@ -111,6 +114,7 @@ def row_forces(rows, n, plain, jar, force_out, weight_out):
             k = end
         else:
             r = jar[k]
+            # spring: f = -D r, s = D r^2 / 2; beyond a friction bound F: f = -+F, s = F |r| - F^2 / (2 D)
             spring, constant = plain_zone(rows, k, r)
             if spring:
                 weight_out[k] = rows.D[k]
@@ -129,6 +133,7 @@ def row_forces(rows, n, plain, jar, force_out, weight_out):
 def row_slopes(rows, n, plain, jar, jv, step, trial_out):
     """First and second derivative of the cost of all rows at jar + step jv along jv."""
     for i in range(n):
+        # r(t) = J a - aref + t J p
         trial_out[i] = jar[i] + step * jv[i]
     first, second = _plain_slopes(rows, plain, n, trial_out, jv)
     k = 0
@@ -138,6 +143,7 @@ def row_slopes(rows, n, plain, jar, jv, step, trial_out):
             zone, N, T = cone_measures(rows, k, trial_out)
             if zone == STICKING:
                 for j in range(k, end):
+                    # ds/dt = sum D_j r_j v_j,  d2s/dt2 = sum D_j v_j^2
                     first += rows.D[j] * trial_out[j] * jv[j]
                     second += rows.D[j] * jv[j] * jv[j]
             elif zone != OPEN:
@@ -151,6 +157,7 @@ def row_slopes(rows, n, plain, jar, jv, step, trial_out):
                 first += rows.D[k] * trial_out[k] * jv[k]
                 second += rows.D[k] * jv[k] * jv[k]
             else:
+                # ds/dt = -f v with a constant force f, and no curvature
                 first -= constant * jv[k]
             k += 1
     return first, second

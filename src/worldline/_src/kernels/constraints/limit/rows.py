@@ -79,11 +79,13 @@ def _limit(limit, k, weights, column, q, v, rows_out, notes_out):
     law, scalar = load_law(limit.limit_law, k), limit.limit_kind[k] == NUMBER
     for side in range(2):
         error = limit_error(limit, k, side, q)
+        # dr/dt = J v
         speed = error.x * v[column[d]]
         if not scalar:
             speed = speed + (error.y * v[column[d + 1]] + error.z * v[column[d + 2]])
         ahead = error.r
         if looks_ahead(law):
+            # hard law: active where r + h dr/dt < 0, before the limit is passed
             ahead = minimum(ahead, ahead + h * speed)
         if any_of(ahead < 0.0):
             n = counter[ROWS]
@@ -91,6 +93,7 @@ def _limit(limit, k, weights, column, q, v, rows_out, notes_out):
             rows_out.J[n, column[d]] = error.x
             if not scalar:
                 rows_out.J[n, column[d + 1]], rows_out.J[n, column[d + 2]] = error.y, error.z
+            # J a >= aref(r, dr/dt) with the force D (aref - J a), never negative
             made = stop_row(
                 law, error.r, speed, weights.dof_invweight[d], limit.limit_bound[k, 3], 0.0, weights.option
             )

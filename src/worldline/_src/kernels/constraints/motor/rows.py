@@ -58,15 +58,18 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
     q, v, a, d = moving.q, moving.v, moving.a, motor.motor_dof[k, 0]
     n = _begin(column[d], 1.0, rows_out, notes_out, OF_MOTOR, k)
     if n >= 0:
+        # servo: v + h a = v_command, so aref = (v_command - v) / h
         A = maximum(weights.dof_invweight[d], LEAST_INVERSE)
         R, aref = HARDNESS * A, (command[d] - v[d]) / h
         if motor.motor_kind[k] == MIMIC:
             e, ratio = motor.motor_dof[k, 1], motor.motor_number[k, 0]
+            # mimic: r = q - ratio q_leader - offset, against the leader's velocity without constraints
             r = q[motor.motor_q[k, 0]] - ratio * q[motor.motor_q[k, 1]] - motor.motor_number[k, 1]
             speed = v[d] - ratio * (v[e] + h * a[e])
             notes_out.row_residual[n] = r
             law = load_law(motor.motor_law, k)
             if law.kind == HARD:
+                # hard: dr/dt at the end of the step = -erp r / h
                 aref = -(law.erp * r / h + speed) / h
             else:
                 made = soft_row(law, r, speed, A, h, safe)
@@ -109,6 +112,7 @@ def _speed(speed_dof, limit, weights, moving, column, k, busy, rows_out, notes_o
     """The rows of speed limit `k` where this step comes near it, or other rows may."""
     h, d = weights.option[STEP], speed_dof[k]
     v = moving.v[d]
+    # velocity without constraints at the end of the step
     ahead = v + h * moving.a[d]
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
@@ -120,6 +124,7 @@ def _speed(speed_dof, limit, weights, moving, column, k, busy, rows_out, notes_o
             n = _begin(column[d], -s, rows_out, notes_out, OF_SPEED, k)
             if n >= 0:
                 A = maximum(weights.dof_invweight[d], LEAST_INVERSE)
+                # -s (v + h a) >= -v_max:  J = -s, aref = (s v - v_max) / h
                 rows_out.aref[n], rows_out.D[n] = (s * v - most) * (1.0 / h), 1.0 / (HARDNESS * A)
                 rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, most - s * v
                 notes_out.row_active[n] = where(near, 1.0, constant(0.0, v))
