@@ -159,3 +159,20 @@ def test_a_normal_share_of_zero_is_finite():
     drawn = sx.Normal(0.0, 1.0).at(np.array([0.0, 0.5, 1.0]))
     # the least share that random numbers have is 2^-53; the quantile of 2^-54 is -8.29
     assert drawn[0] == pytest.approx(-8.2923611, abs=1e-6) and drawn[1] == 0.0 and 8.2 < drawn[2] < 8.3
+
+
+def test_net_forces_of_contacts_carry_weights(batch):
+    # the ball alone touches the ground, which carries m g
+    batch.step(600)
+    found, ball = batch.contacts, batch.body_names.index("ball")
+    mass = batch.parameters["rigid_bodies.ball.mass"][0]
+    forces = found.net_forces(3, len(batch.body_names))
+    assert forces[:, ball, 2] == pytest.approx(mass * 9.81, rel=1e-6)
+    assert forces[:, batch.body_names.index("arm")] == pytest.approx(0.0)
+
+
+def test_net_forces_on_two_bodies_that_touch_are_opposite():
+    one, zero = np.array([0]), np.array([1])
+    row = np.array([[1.0, 2.0, 3.0]])
+    made = sx.BatchContacts(one, one, zero, one, zero, row, row, np.array([0.1]), row)
+    assert made.net_forces(1, 2).tolist() == [[[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]]
