@@ -189,13 +189,11 @@ def test_closure_arguments_are_symmetric_by_name(world):
         world.add_loop_closure(parent=a, child=b)  # type: ignore[call-arg]
 
 
-def test_an_enabled_closure_that_asks_for_solving_is_refused_by_the_variational_family(world):
+def test_joints_between_bodies_with_motors_are_refused_by_the_variational_family(world):
     world.multibody_options = sx.MultibodyOptions(integration_family="variational")
-    closure = world.add_loop_closure(frame_a=world.add_rigid_body(), frame_b=world.add_rigid_body())
-    closure.dynamics = sx.ClosureDynamicsPolicy.SOLVE
-    with pytest.raises(OperationError, match="solving stage"):
-        world.step()
-    with pytest.raises(CapabilityError, match="supported features"):
+    bodies = world.add_rigid_body(), world.add_rigid_body()
+    world.add_joint(*bodies, sx.JointSpec("hinge", actuator_type=sx.ActuatorType.SERVO))
+    with pytest.raises(CapabilityError, match="motors, springs, dampers, friction and inertia of joints"):
         world.step()
     assert not world.is_simulation_mode and world.frame == 0
 

@@ -226,7 +226,7 @@ def loop(**more) -> msd.World:
 @pytest.mark.parametrize(
     ("more", "path", "words"),
     [
-        ({"family": "Distance"}, "$.loop_closures[0]", "keeps no distances"),
+        ({"family": "Distance"}, "$.loop_closures[0]", "no joint for a closure of the family Distance"),
         ({"enabled": False}, "$.loop_closures[0]", "only measured"),
         ({"dynamics": "ResidualOnly"}, "$.loop_closures[0]", "only measured"),
         ({}, "$.loop_closures[0]", "its ends are apart"),

@@ -36,12 +36,19 @@ if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world_runtime import WorldRuntime
 
-_KINDS = {
-    LoopClosureFamily.RIGID: ik.POSE,
-    LoopClosureFamily.POINT: ik.POSITION,
-    LoopClosureFamily.DISTANCE: ik.DISTANCE,
-    LoopClosureFamily.AXIS: ik.AXIS,
+_ALL = (1.0,) * 6
+_KINDS: dict[LoopClosureFamily, tuple[int, tuple[float, ...]]] = {
+    LoopClosureFamily.RIGID: (ik.POSE, _ALL),
+    LoopClosureFamily.POINT: (ik.POSITION, _ALL),
+    LoopClosureFamily.DISTANCE: (ik.DISTANCE, _ALL),
+    LoopClosureFamily.AXIS: (ik.AXIS, _ALL),
+    LoopClosureFamily.REVOLUTE: (ik.AXIS, _ALL),
+    LoopClosureFamily.UNIVERSAL: (ik.AXIS, (1.0, 1.0, 1.0, 1.0, 0.0, 1.0)),
+    LoopClosureFamily.PRISMATIC: (ik.POSE, (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)),
+    LoopClosureFamily.PLANAR: (ik.AXIS, (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)),
 }
+"""Tasks of families. Poses have rows of rotation, then of translation in the axes of endpoint B; axes have
+rows of translation, then of the tilt of z towards x and y of B. Rows without weight are free."""
 _DRIVEN = (ActuatorType.SERVO, ActuatorType.VELOCITY, ActuatorType.ACCELERATION, ActuatorType.LOCKED)
 _STRIDE = 0.1
 """Most that a held joint moves between two projections on the way to where it was written [rad or m]."""
@@ -190,7 +197,8 @@ def closure_row(world: WorldRuntime, runtime: Runtime, closure: LoopClosure) -> 
     X_a = compose(X_a, values.pose_of(spec.offset_a, "offset_a"))
     X_b = compose(X_b, values.pose_of(spec.offset_b, "offset_b"))
     own = (spec.distance, 0.0)
-    return TaskRow(_KINDS[spec.family], a, transform(X_a, "offset_a"), b, transform(X_b, "offset_b"), own=own)
+    kind, weight = _KINDS[spec.family]
+    return TaskRow(kind, a, transform(X_a, "offset_a"), b, transform(X_b, "offset_b"), weight, own=own)
 
 
 def projected_closures(world: WorldRuntime) -> list[LoopClosure]:

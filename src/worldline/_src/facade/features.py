@@ -91,7 +91,7 @@ def feature_groups() -> tuple[FeatureGroup, ...]:
     Example:
         >>> from worldline._src.facade.features import feature_groups
         >>> next(str(group) for group in feature_groups() if group.name == "loop closures")
-        'loop closures: RIGID, POINT, DISTANCE, AXIS'
+        'loop closures: RIGID, POINT, DISTANCE, AXIS, REVOLUTE, UNIVERSAL, PRISMATIC, PLANAR'
     """
     sensors = [
         name if kinds is None else f"{name} {kind.name.strip('_')}"

@@ -163,18 +163,29 @@ class ComputeAcceleratorPolicy(Enum):
 
 
 class LoopClosureFamily(Enum):
-    """What the two endpoints of a closure share."""
+    """What the two endpoints of a closure share, or the joint that is cut there."""
 
     RIGID = "Rigid"
     POINT = "Point"
     DISTANCE = "Distance"
     AXIS = "Axis"
+    """A point and the direction of z."""
+    REVOLUTE = "Revolute"
+    """A hinge about z of both endpoints; the same equations as AXIS."""
+    UNIVERSAL = "Universal"
+    """A point, with z of endpoint A square to x of endpoint B, the two axes of the joint."""
+    PRISMATIC = "Prismatic"
+    """The rotation and the line of z of endpoint B, along which A slides."""
+    PLANAR = "Planar"
+    """The plane across z of endpoint B, in which A slides and turns."""
 
 
 class LoopClosureResidualCoordinates(Enum):
-    """The axes a residual is given in."""
+    """The axes a residual and its force are given in."""
 
     WORLD = "world"
+    ENDPOINT_A = "endpoint-a"
+    ENDPOINT_B = "endpoint-b"
 
 
 class ClosureKinematicsPolicy(Enum):

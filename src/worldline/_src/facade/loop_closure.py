@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import closure_projection, values
+from worldline._src.facade.closure_residual import LoopClosureResidual, measured
 from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
@@ -29,9 +30,8 @@ from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene import closures as described
-from worldline._src.spatial.poses import Array, compose, inverse
+from worldline._src.spatial.poses import Array, compose
 from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
@@ -130,40 +130,6 @@ class LoopClosureRuntimePolicy(Options):
         dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.SOLVE,
     ) -> None:
         self._take(locals())
-
-
-class LoopClosureResidual(NamedTuple):
-    """How far a closure is from being closed: endpoint A minus endpoint B."""
-
-    value: Array
-    """RIGID: translation, then the rotation vector taking B to A; POINT: translation; AXIS: translation, then
-    the tilt of A's z axis along B's x and y, up to 2 for antiparallel axes; DISTANCE: distance minus what is
-    kept. World [m, rad]."""
-    norm: float
-    translation: Array
-    """Position of A minus position of B, world axes [m], (3,)."""
-    rotation: Array
-    """Rotation vector taking B to A, world axes [rad], (3,)."""
-    coordinates: LoopClosureResidualCoordinates
-    enabled: bool
-    active: bool
-    """True when a stage acts on the closure."""
-    force: Array | None
-    """Force of the last step on endpoint A, world axes [N], (3,); B feels the opposite. None when nothing was
-    solved."""
-    torque: Array | None
-    """Torque of the last step on A about its endpoint, world axes [N m], (3,); None like the force."""
-    converged: bool | None = None
-    """Whether the last projection closed it; None when it is not projected, as the next two."""
-    iterations: int | None = None
-    """Iterations of the last projection."""
-    tolerance: float | None = None
-    """Largest residual that the last projection allowed [m or rad]."""
-
-    @property
-    def force_available(self) -> bool:
-        """Whether a stage solved for force and torque."""
-        return self.force is not None
 
 
 def _given(name: str, doc: str) -> Any:
@@ -279,39 +245,17 @@ class LoopClosure(Handle):
     )
 
     @exclusive
-    def compute_residual(self) -> LoopClosureResidual:
-        """How far the closure is from being closed now."""
+    def compute_residual(
+        self, coordinates: LoopClosureResidualCoordinates = LoopClosureResidualCoordinates.WORLD
+    ) -> LoopClosureResidual:
+        """How far the closure is from being closed now, and what held it in the last step.
+
+        Args:
+            coordinates: the axes of its vectors: the world's, or those of an endpoint.
+        """
         self._require_alive()
-        spec = self._spec
-        A = compose(spec.frame_a._pose().copy(), values.pose_of(spec.offset_a, "offset_a"))
-        B = compose(spec.frame_b._pose().copy(), values.pose_of(spec.offset_b, "offset_b"))
-        gap = A[:3] - B[:3]
-        turn = compose(A, inverse(B))
-        rotation = values.rotation_vector(turn[3:])
-        if spec.family is LoopClosureFamily.RIGID:
-            value = np.concatenate([gap, rotation])
-        elif spec.family is LoopClosureFamily.POINT:
-            value = gap
-        elif spec.family is LoopClosureFamily.DISTANCE:
-            value = np.array([float(np.linalg.norm(gap)) - spec.distance])
-        else:
-            value = np.concatenate([gap, _tilt(values.matrix_of(B)[:3, :3].T @ values.matrix_of(A)[:3, 2])])
-        wrench, report = self._wrench(), self._world._projection_report
-        projected = self._is_projected
-        known = report if projected else None
-        return LoopClosureResidual(
-            value=values.read_only(value),
-            norm=float(np.linalg.norm(value)),
-            translation=values.read_only(gap),
-            rotation=values.read_only(rotation),
-            coordinates=LoopClosureResidualCoordinates.WORLD,
-            enabled=self._closure.enabled,
-            active=self._is_solved or projected,
-            force=None if wrench is None else wrench[:3],
-            torque=None if wrench is None else wrench[3:],
-            converged=None if known is None else known.converged,
-            iterations=None if known is None else known.iterations,
-            tolerance=None if known is None else known.tolerance,
+        return measured(
+            self, member(LoopClosureResidualCoordinates, coordinates, "coordinates of a residual")
         )
 
     def _wrench(self) -> Array | None:
@@ -372,17 +316,6 @@ def follow_frame(world: WorldRuntime, frame: Frame) -> None:
                 base = base.parent_frame
             if carried:
                 closure._move_end(second, base, X)
-
-
-def _tilt(z: Array) -> Array:
-    """How far a unit vector leans from the z axis, (2,): its x and y, and beyond a right angle what goes on
-    to 2 along the same direction, so that the opposite axis is not taken for the same."""
-    across = z[:2]
-    if z[2] >= 0.0:
-        return across
-    length = float(np.linalg.norm(across))
-    along = across / length if length > 1e-12 else np.array([1.0, 0.0])
-    return 2.0 * along - across
 
 
 def body_under(frame: Frame) -> Frame | None:

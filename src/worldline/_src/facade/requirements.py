@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from worldline._src.errors import CapabilityError, OperationError, UnavailableStage
+from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.facade.capabilities import (
     CONSTRAINTS,
     DERIVATIVES,
@@ -21,7 +21,6 @@ from worldline._src.facade.capabilities import (
 )
 from worldline._src.facade.kinds import (
     ActuatorType,
-    ClosureDynamicsPolicy,
     ComputeAcceleratorPolicy,
     ContactGradientMode,
     ContactSolverMethod,
@@ -80,8 +79,6 @@ def require_step(world: WorldRuntime) -> None:
     family = options.multibody_options.integration_family
     if family not in available_families():
         _refuse(INTEGRATION, f"integration family '{family.value}' is not available")
-    if family is MultibodyIntegrationFamily.VARIATIONAL:
-        _require_no_closures(world)
     _require_joints(world)
     _require_scene(world)
     if options.strict_solver_resolution:
@@ -114,16 +111,6 @@ def _require_derivatives(world: WorldRuntime) -> None:
         runtime.tangent = step_derivatives.StepTangent(runtime.sim)
 
 
-def _require_no_closures(world: WorldRuntime) -> None:
-    for closure in world._loop_closures.values():
-        policy = closure.runtime_policy
-        if policy.enabled and policy.dynamics is ClosureDynamicsPolicy.SOLVE:
-            raise UnavailableStage(
-                f"{ROWS[FEATURES]}: loop closure '{closure.name}' asks for SOLVE, but the variational family "
-                "has no solving stage; disable it, use RESIDUAL_ONLY or another family"
-            )
-
-
 def _require_joints(world: WorldRuntime) -> None:
     for robot in world._multibodies.values():
         for joint in robot._joints.values():
@@ -142,10 +129,10 @@ def _require_scene(world: WorldRuntime) -> None:
     family = world._options.multibody_options.integration_family
     constraints = world._live().constraints
     variational = family is MultibodyIntegrationFamily.VARIATIONAL
-    if constraints is not None and variational:
+    if constraints is not None and variational and (missing := constraints.parts_beside_loops):
         _refuse(
             CONSTRAINTS,
-            f"integration family '{family.value}' does not have {', '.join(constraints.parts_needed)}, which "
+            f"integration family '{family.value}' does not have {', '.join(missing)}, which "
             "this World asks for; use another family or take them out",
         )
     if why := missing_ground(world._live().model, family):

@@ -30,6 +30,7 @@ from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step.pack_equalities import Owner
+from worldline._src.step.pack_loops import open_loops
 from worldline._src.step.pack_motors import motor_efforts
 
 if TYPE_CHECKING:
@@ -123,7 +124,9 @@ class StepReport:
         unmet: names of hard constraints that miss the velocity they ask for by more than gravity makes in a
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
-            the least-squares compromise. Contacts that friction locks against each other have a larger
+            the least-squares compromise. So are closures, joints of the World and hard equality constraints
+            that the end of the step leaves open by more than 1e-8; `LoopClosure.compute_residual` tells by
+            how much. Contacts that friction locks against each other have a larger
             regularizer, a hundredth or a tenth of the inverse inertia they see, and count alike.
         worst: where to look when a step has not converged and `unmet` is empty: the pair of bodies in contact
             ("a, b") that approaches fastest after the step; empty otherwise, and without contacts.
@@ -321,13 +324,14 @@ def _unmet(world: WorldRuntime, runtime: Runtime) -> tuple[str, ...]:
     kind, which = column.row_of[:count].T
     missed = np.abs(column.missed[:count]) > column.option[t.GRAVITY]
     unmet = _unmet_impulses(runtime, which[kind == t.OF_CONTACT])
+    apart = [constraints.equalities[k].label for k in open_loops(column)]
     if not missed.any() and not unmet.size:
-        return ()
+        return tuple(dict.fromkeys(apart))
     hard = {name: column[f"{name}_law"][:, t.KIND] == t.HARD for name in ("equality", "limit")}
     ties = which[missed & np.isin(kind, (t.OF_EQUALITY, t.OF_BOUND))]
     limits = which[missed & (kind == t.OF_LIMIT)]
     contacts = np.union1d(which[missed & (kind == t.OF_CONTACT)], unmet)
-    names = [constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist()]
+    names = [*apart, *(constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist())]
     names += _dof_names(runtime, column.limit_dof[limits[hard["limit"][limits]]])
     if contacts.size and constraints.collision is not None:
         who = owners(world, runtime).body

@@ -51,9 +51,10 @@ class Equalities(Table):
 
 
 class ClosureFamily(IntEnum):
-    """What the ends of a closure share: pose, point, distance of points, point and direction of z."""
+    """What the ends of a closure share: pose, point, distance of points, point and direction of z; the rest
+    are joints that are cut, about, along or across z."""
 
-    RIGID, POINT, DISTANCE, AXIS = range(4)
+    RIGID, POINT, DISTANCE, AXIS, REVOLUTE, UNIVERSAL, PRISMATIC, PLANAR = range(8)
 
 
 @dataclass(eq=False)

@@ -31,12 +31,7 @@ from worldline._src.scene.values import Range, StiffnessDamping
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
 
-_FAMILIES = {
-    LoopClosureFamily.Rigid: tables.ClosureFamily.RIGID,
-    LoopClosureFamily.Point: tables.ClosureFamily.POINT,
-    LoopClosureFamily.Distance: tables.ClosureFamily.DISTANCE,
-    LoopClosureFamily.Axis: tables.ClosureFamily.AXIS,
-}
+_FAMILIES = {family: tables.ClosureFamily[family.name.upper()] for family in LoopClosureFamily}
 _DRIVES = {
     DriveType.Force: JointDrive.FORCE,
     DriveType.Passive: JointDrive.PASSIVE,

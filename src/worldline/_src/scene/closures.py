@@ -43,6 +43,7 @@ class LoopClosureFamily(SceneEnum):
     """What two endpoints share."""
 
     Rigid, Point, Distance, Axis = auto(), auto(), auto(), auto()
+    Revolute, Universal, Prismatic, Planar = auto(), auto(), auto(), auto()
 
 
 class ClosureKinematicsPolicy(SceneEnum):
@@ -61,7 +62,9 @@ class LoopClosure(Struct):
     """Closes a loop between two frames, beside the trees.
 
     Rigid shares position and rotation (6 rows), Point the position (3), Axis a point and the
-    direction of z (5), Distance keeps the points a distance apart (1).
+    direction of z (5), Distance keeps the points a distance apart (1). The others are joints that
+    are cut: Revolute turns about z (5), Universal shares a point and keeps z of the first endpoint
+    square to x of the second (4), Prismatic slides along z (5) and Planar across z (3) of the second.
 
     Example:
         >>> LoopClosure(

@@ -76,6 +76,7 @@ CONSTRAINTS: dict[str, Operand] = {
     "island_v": Cut(r.motion_view, "island_v"),
     "islands": Cut(r.island_view),
     "limit": Cut(r.limit_view),
+    "loop": Cut(r.loop_view),
     "M": Cut(r.solve_view, "M"),
     "memory": Cut(r.contact_memory_view),
     "motor": Cut(r.motor_view),

@@ -103,6 +103,25 @@ class ConstraintProgram:
         return (*found, "gravity compensation by actuators") if self.relieves else tuple(found)
 
     @property
+    def parts_beside_loops(self) -> tuple[str, ...]:
+        """What a variational step does not do, in words: all but hard equalities that nothing drives."""
+        column, found = self.column, list(self.parts_needed)
+        if not self.sizes["nequality"]:
+            return tuple(found)
+        found.remove(_PARTS["nequality"])
+        if self.sizes["nloop_equality"] < self.sizes["nequality"]:
+            found.append("soft closures, couplers and equalities, and those of tendons")
+        if (np.abs(column.equality_number[:, 9:11]) < _OPEN).any():
+            found.append("limits of joints between bodies")
+        moving = column.equality_motor.any() or column.equality_passive[:, ::2].any()
+        rubbing = column.equality_friction[:, 0].any() or column.equality_armature.any()
+        if moving or rubbing or (np.abs(column.equality_speed) < _OPEN).any():
+            found.append("motors, springs, dampers, friction and inertia of joints between bodies")
+        if (column.equality_number[:, 11:13] < _OPEN).any():
+            found.append("joints and equality constraints that break")
+        return tuple(found)
+
+    @property
     def is_needed(self) -> bool:
         """Whether a step needs more than the trees alone."""
         return bool(self.parts_needed)
@@ -159,6 +178,7 @@ class ConstraintProgram:
             actuators=self.drives,
             actuated_gravity_compensation=self.relieves,
             activations=sizes["na"] > 0,
+            closed_loops=sizes["nloop"] > 0,
             hard_limits=self.stops_hard,
             warm_start=not self.option.disable_warm_start,
             implicit=damped or speeds,

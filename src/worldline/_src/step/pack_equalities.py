@@ -88,6 +88,10 @@ _FAMILIES = {
     ClosureFamily.POINT: t.POINT,
     ClosureFamily.DISTANCE: t.DISTANCE,
     ClosureFamily.AXIS: t.AXIS,
+    ClosureFamily.REVOLUTE: t.AXIS,
+    ClosureFamily.UNIVERSAL: t.UNIVERSAL,
+    ClosureFamily.PRISMATIC: t.SLIDE,
+    ClosureFamily.PLANAR: t.PLANE,
 }
 JOINT_KINDS = {
     JointType.FIXED: t.POSE,
@@ -299,6 +303,12 @@ def _pair(numbers: Array) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
 
 
+def is_projected(equality: Equality) -> bool:
+    """Whether a step projects an equality at its end: hard ones of anchors and coordinates."""
+    hard = equality.law[t.KIND] == t.HARD and equality.turn_law[t.KIND] == t.HARD
+    return bool(hard) and equality.kind != t.TENDON
+
+
 def pack_equalities(model: Model, column: EqualityColumns, made: list[Equality]) -> None:
     """Write the columns, but for the lengths of tendons and inverse inertias."""
     links = np.concatenate([[0], model.link_of_body()])
@@ -322,6 +332,9 @@ def pack_equalities(model: Model, column: EqualityColumns, made: list[Equality])
         column.equality_passive[k], column.equality_friction[k] = equality.passive, equality.friction
         column.equality_armature[k] = equality.armature
         column.equality_law[k], column.equality_turn_law[k] = equality.law, equality.turn_law
+        if is_projected(equality):
+            # what is left of the residual is for the end of the step
+            column.equality_law[k, t.ERP] = column.equality_turn_law[k, t.ERP] = 0.0
 
 
 def command_joints(model: Model, column: EqualityColumns, made: list[Equality], commands: Array) -> None:

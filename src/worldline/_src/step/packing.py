@@ -10,6 +10,7 @@ from __future__ import annotations
 from worldline._src.step.pack_actuators import ActuatorPacker
 from worldline._src.step.pack_equalities import EqualityPacker
 from worldline._src.step.pack_joints import JointPacker
+from worldline._src.step.pack_loops import LoopPacker
 from worldline._src.step.pack_motors import FluidPacker, MotorPacker, SpringPacker
 from worldline._src.step.pack_shapes import ShapePacker
 from worldline._src.step.pack_tendons import TendonPacker
@@ -19,6 +20,7 @@ KINDS: tuple[type[Packer], ...] = (
     ShapePacker,
     JointPacker,
     EqualityPacker,
+    LoopPacker,
     SpringPacker,
     ActuatorPacker,
     TendonPacker,

@@ -423,7 +423,7 @@ class Simulation(FixedAttributes, Diverging):
         prescribed = self.drive >= drives.VELOCITY
         view["dof_mobile"][prescribed] = 0.0
         view["link_floating"][view["dof_link"][prescribed]] = 0.0
-        if self.constraints is None:
+        if self.constraints is None or self.family is MultibodyIntegrationFamily.VARIATIONAL:
             adapt_constants(view, self.family, self.time_step, self.variational)
         self.floating = tuple(
             (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_floating"]).tolist()
@@ -513,8 +513,10 @@ class Simulation(FixedAttributes, Diverging):
         if self.constraints is None:
             return plan
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
-            parts = ", ".join(self.constraints.parts_needed)
-            raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
+            if missing := self.constraints.parts_beside_loops:
+                parts = ", ".join(missing)
+                raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
+            return plan._replace(closed_loops=True)
         speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.has_gains
         plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
         return plan._replace(contact_log=self.contact_log is not None)

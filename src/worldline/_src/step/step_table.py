@@ -30,6 +30,7 @@ from worldline._src.step import force_element_stages as g
 from worldline._src.step import impact_stages as p
 from worldline._src.step import integrator_stages as integrate
 from worldline._src.step import island_stages as i
+from worldline._src.step import loop_stages as loop
 from worldline._src.step import room_stages as r
 from worldline._src.step import sensor_stages as sense
 from worldline._src.step import stages as trees
@@ -41,6 +42,7 @@ from worldline._src.step.contact_log import log_contacts
 from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
+from worldline._src.step.variational_loop_stages import check_loops
 
 MULTIBODY, CONSTRAINT, COLLISION, LOG, USER, SENSOR, SEEN, SOLID = range(8)
 """Sets of arenas that the stages of a step run on; the last three are those of sensors."""
@@ -119,6 +121,8 @@ class StepPlan(NamedTuple):
     """Contact events are kept."""
     equalities: bool = False
     """Closures, joints between bodies, couplers and equalities of a scene."""
+    closed_loops: bool = False
+    """Of these, hard ones, which the end of a step projects."""
     friction: bool = False
     """Dry friction of joints."""
     motors: bool = False
@@ -299,6 +303,17 @@ def _fixed_solve(when: str) -> tuple[Row, ...]:
     )
 
 
+def _variational_solve(when: str, after: tuple[Stage, ...] = ()) -> tuple[Row, ...]:
+    """Solve the equations of a variational step, where asked for after new impulses of closed loops."""
+    pushes = [Row(_V, one, _C, when, "integration", "displacement, momenta, rows", "displacement, momenta")
+              for one in after]
+    return (
+        *pushes,
+        Row(_V, integrate.variational_solve, _M, when, "integration",
+            "q, momenta, displacement, commands", "displacement, impulse"),
+    )
+
+
 TABLE: tuple[Row, ...] = (
     Row(_B, user.controller_kernels, _U, "controller_kernels", "forces", "q, v", "commands, controls"),
     Row(_B, user.call_controllers, _U, "controllers", "forces", "q, v", "commands, controls", pauses=True),
@@ -443,6 +458,8 @@ TABLE: tuple[Row, ...] = (
         "mass matrix, v, a, tendons, transmissions", "a", of_step=True),
     Row(_E, fixed.damp_fixed, _C, "implicit and fixed", "integration",
         "mass matrix, v, a", "a", of_step=True),
+    Row(_E, loop.lead_loops, _C, "closed_loops and not fixed and not runge_kutta", "integration",
+        "link poses, anchors, q, v, a", "v", of_step=True),
     Row(_E, step.semi_implicit_turn, _M, "free_spin and not runge_kutta", "integration",
         "link poses, spin, q, v, a", "q, v", of_step=True),
     Row(_E, step.semi_implicit_euler, _M, "not free_spin and not runge_kutta", "integration",
@@ -465,8 +482,12 @@ TABLE: tuple[Row, ...] = (
     Row(_V, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
     Row(_V, integrate.variational_start, _M, "", "integration",
         "q, v, link poses, link velocities", "momenta, displacement"),
-    Row(_V, integrate.variational_solve, _M, "", "integration",
-        "q, momenta, displacement, commands", "displacement, impulse"),
+    Row(_V, loop.start_loops, _C, "closed_loops", "integration", "q, link poses", "rows"),
+    *_variational_solve(""),
+    *_variational_solve("closed_loops", after=(loop.push_loops,)),
+    *_variational_solve("closed_loops", after=(loop.push_loops,)),
+    *_variational_solve("closed_loops", after=(loop.push_loops,)),
+    Row(_V, check_loops, _C, "closed_loops", "integration", "displacement, rows", "displacement"),
     Row(_V, integrate.variational_finish, _M, "", "integration",
         "displacement, impulse, momenta", "q, v, momenta"),
     Row(_V, trees.positions, _M, "", "kinematics", "q", "link poses"),
@@ -476,6 +497,8 @@ TABLE: tuple[Row, ...] = (
 
     Row(_END, p.correct_positions, _C, "split and rows", "integration", "q, position correction", "q"),
     Row(_END, s.recover_limits, _C, "hard_limits and not split", "integration", "q", "q"),
+    Row(_END, loop.close_loops, _C, "closed_loops and not fixed", "integration",
+        "q, v", "q, v, link poses, anchors"),
     Row(_END, i.fall_asleep, _C, "sleep and rows", "constraints", "islands, v", "sleep"),
     Row(_END, s.advance_activations, _C, "activations", "integration",
         "activations, activation rates", "activations"),

@@ -40,7 +40,8 @@ class Rows(NamedTuple):
     J: (capacity, width) Jacobian rows.
     aref: (capacity,) reference acceleration.
     D: (capacity,) inverse of the regularizer.
-    bound: (capacity,) FRICTION: largest force. CONE: for the first row the friction coefficient after
+    bound: (capacity,) EQUALITY: 1 for rigid ones, whose regularizer is taken off again. FRICTION: largest
+        force. CONE: for the first row the friction coefficient after
         regularization, mu_1 sqrt(R_1 / R_0); for the others their friction coefficient.
     kind: (capacity,) integers, see above.
     dim: (capacity,) integers: rows of the cone that starts here, otherwise zero.

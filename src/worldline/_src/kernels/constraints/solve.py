@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.contact.coulomb import TURNS, guess_de_saxce, update_de_saxce
-from worldline._src.kernels.constraints.jacobians import hide_prescribed
+from worldline._src.kernels.constraints.jacobians import hide_prescribed, row_velocity
 from worldline._src.kernels.constraints.newton import NewtonOptions, newton
-from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky_solve
+from worldline._src.kernels.constraints.rows import CONE, EQUALITY
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
     BUDGET,
@@ -119,6 +120,42 @@ def record_residual(residual, solution_out):
         counter[UNCONVERGED] += 1
 
 
+@inline
+def _count_rigid(rows, n):
+    """How many rows are equalities, and how many of them are rigid."""
+    equalities, rigid = 0, 0
+    for k in range(n):
+        if rows.kind[k] == EQUALITY:
+            equalities += 1
+            rigid += 1 if rows.bound[k] != 0.0 else 0
+    return equalities, rigid
+
+
+@inline
+def _harden(rows, n, work, force_io, a_io):
+    """Take the regularizers off rigid rows where all rows are equalities, with the last factor of all.
+
+    Method of multipliers [Bertsekas 1982]: aref + f / D in the place of aref leaves of the error the share
+    that the regularizer has of what the row sees. The gradient grows by -J^T f.
+    """
+    nv, p, inverse = a_io.shape[0], work.vectors[3], work.vectors[5]
+    for j in range(p.shape[0]):
+        p[j] = 0.0
+    for k in range(n):
+        if rows.bound[k] != 0.0:
+            for j in range(0, p.shape[0], PACK):
+                store_pack(p, j, load_pack(p, j) + force_io[k] * load_row(rows.J, k, j))
+    reverse_cholesky_solve(nv, work.L_first, work.L, inverse, p)
+    for i in range(nv):
+        a_io[i] += p[i]
+    for k in range(n):
+        change = -rows.D[k] * row_velocity(rows.J, k, p)
+        if rows.bound[k] != 0.0:
+            rows.aref[k] += force_io[k] / rows.D[k]
+            change += force_io[k]
+        force_io[k] += change
+
+
 @kernel
 def solve_rows(chain, prescribed, island_io, work_out, solution_out, records_out, a_io):
     """Accelerations of an island that satisfy its rows, from the smooth ones in a_io.
@@ -145,16 +182,27 @@ def solve_rows(chain, prescribed, island_io, work_out, solution_out, records_out
         option[GRAVITY],
     )
     guess_de_saxce(frames, island, a, rows, work_out.slack[0])
-    iterations, share, residual = 0, 0.0, 0.0
+    iterations, share, residual, last = 0, 0.0, 0.0, 0
     for _ in range(TURNS):
         stats = newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
         iterations += stats.iterations
+        last = stats.iterations
         share, left = update_de_saxce(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
         residual = max(stats.unbalanced, left) / option[GRAVITY]
         if share == 0.0 or iterations >= option[BUDGET]:
             break
     counter[ITERATIONS] = max(counter[ITERATIONS], iterations)
     record_residual(residual, solution_out)
+
+    # rigid equalities hold to rounding
+    equalities, rigid = _count_rigid(rows, n)
+    if rigid > 0 and equalities == n and last > 0:
+        _harden(rows, n, work_out, solution_out.row_force, a)
+    elif rigid > 0:
+        for k in range(n):
+            if rows.kind[k] == EQUALITY and rows.bound[k] != 0.0:
+                rows.aref[k] += solution_out.row_force[k] / rows.D[k]
+        newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
 
     # forces and accelerations back to the world
     record_rows(rows, solution_out, notes, work_out.vectors[7], records_out)

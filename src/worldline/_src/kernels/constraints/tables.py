@@ -32,6 +32,7 @@ from worldline._src.kernels.constraints.equality.kinds import (  # noqa: F401 # 
     TURN,
     UNIVERSAL,
 )
+from worldline._src.kernels.constraints.equality.loop_columns import LoopColumns, LoopView
 from worldline._src.kernels.constraints.fixed_columns import (
     DualView,
     FixedBounceView,
@@ -88,6 +89,7 @@ class ConstraintColumns(
     LimitColumns,
     FrictionColumns,
     EqualityColumns,
+    LoopColumns,
     MotorColumns,
     TendonColumns,
     ActuatorColumns,
@@ -110,6 +112,7 @@ limit_view = TABLE.cut(LimitView)
 tendon_view = TABLE.cut(TendonView)
 friction_view = TABLE.cut(FrictionView)
 equality_view = TABLE.cut(EqualityView)
+loop_view = TABLE.cut(LoopView)
 motor_view = TABLE.cut(MotorView)
 speed_view = TABLE.cut(SpeedView)
 spring_view = TABLE.cut(SpringView)

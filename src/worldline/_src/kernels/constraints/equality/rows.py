@@ -52,6 +52,7 @@ from worldline._src.kernels.constraints.tables import (
     DROPPED,
     HARD,
     IMPEDANCE,
+    KIND,
     OF_BOUND,
     OF_DRIVE,
     OF_DRIVE_SPEED,
@@ -85,7 +86,7 @@ NO_MOTOR, EFFORT, VELOCITY, ACCELERATION = range(4)
 command of a velocity, a row that leads to its command of an acceleration."""
 _OPEN = 1e300
 """Bounds beyond this are none."""
-_FASTEST = 10.0
+FASTEST_CLOSING = 10.0
 """Largest speed at which a hard equality that starts open is closed [m/s or rad/s]."""
 _FULL_TURN = 6.283185307179586
 
@@ -142,7 +143,17 @@ def _polynomial(number, k, x):
 
 
 @inline
-def _follow(equality, tendon, k, q, column, J_io, residual_out, n):
+def _bend(equality, k, q, v):
+    """J' v of a coordinate that is a polynomial of another: -p''(x) x'^2."""
+    number, b = equality.equality_number, equality.equality_second[k]
+    if b < 0:
+        return 0.0 * v[equality.equality_first[k]]
+    x = q[equality.equality_coordinate[k, 1]] - number[k, 6]
+    return -((12.0 * number[k, 4] * x + 6.0 * number[k, 3]) * x + 2.0 * number[k, 2]) * v[b] * v[b]
+
+
+@inline
+def follow(equality, tendon, k, q, column, J_io, row, residual_out, n):
     """The row of a coordinate or length that is a polynomial of another; returns the inverse inertia."""
     number, a, b = equality.equality_number, equality.equality_first[k], equality.equality_second[k]
     x = 0.0
@@ -151,9 +162,9 @@ def _follow(equality, tendon, k, q, column, J_io, residual_out, n):
             x = q[equality.equality_coordinate[k, 1]] - number[k, 6]
         value, slope = _polynomial(number, k, x)
         residual_out[n] = q[equality.equality_coordinate[k, 0]] - number[k, 5] - value
-        J_io[n, column[a]] += 1.0
+        J_io[row, column[a]] += 1.0
         if b >= 0:
-            J_io[n, column[b]] -= slope
+            J_io[row, column[b]] -= slope
     else:
         if b >= 0:
             x = tendon.tendon_size[b, 0] - number[k, 6]
@@ -162,11 +173,11 @@ def _follow(equality, tendon, k, q, column, J_io, residual_out, n):
         # degrees of freedom outside the island have no column, and no moment
         for i in range(tendon.tendon_span[a, 0], tendon.tendon_span[a, 1]):
             if tendon.tendon_moment[i] != 0.0:
-                J_io[n, column[tendon.tendon_dof[i]]] += tendon.tendon_moment[i]
+                J_io[row, column[tendon.tendon_dof[i]]] += tendon.tendon_moment[i]
         if b >= 0:
             for i in range(tendon.tendon_span[b, 0], tendon.tendon_span[b, 1]):
                 if tendon.tendon_moment[i] != 0.0:
-                    J_io[n, column[tendon.tendon_dof[i]]] -= slope * tendon.tendon_moment[i]
+                    J_io[row, column[tendon.tendon_dof[i]]] -= slope * tendon.tendon_moment[i]
     return number[k, 8]
 
 
@@ -176,9 +187,11 @@ def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
     r, u = notes_out.row_residual[n], row_velocity(rows_out.J, n, v)
     A = maximum(A, LEAST_INVERSE)
     if law.kind == HARD:
-        # half of the bias closes the residual at the end of the step to second order
-        speed = clamp(law.erp * r / h, -_FASTEST, _FASTEST)
-        rows_out.aref[n], rows_out.D[n] = (-speed - u) / h - 0.5 * bias, 1.0 / (HARDNESS * A)
+        # J a = -J' v where the end of a step is projected (`loops.py`), else what closes the residual there;
+        # half of the bias does so to second order
+        speed = clamp(law.erp * r / h, -FASTEST_CLOSING, FASTEST_CLOSING)
+        rows_out.aref[n] = (-speed - law.erp * u) / h - (1.0 - 0.5 * law.erp) * bias
+        rows_out.D[n] = 1.0 / (HARDNESS * A)
     elif law.kind == IMPEDANCE:
         # all rows of a constraint share the impedance at the norm of their residuals
         share = impedance(norm, law.d0, law.dmax, law.width, law.middle, law.power)
@@ -187,7 +200,9 @@ def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
     else:
         made = soft_row(law, r, u, A, h, safe)
         rows_out.aref[n], rows_out.D[n] = made.aref - bias, 1.0 / made.R
-    rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, EQUALITY, 0
+    # a rigid row is solved until its regularizer is gone
+    rows_out.bound[n] = 1.0 if law.kind == HARD and law.erp == 0.0 else 0.0
+    rows_out.kind[n], rows_out.dim[n] = EQUALITY, 0
 
 
 @inline
@@ -354,8 +369,10 @@ def _equality(equality, targets, bodies, moving, k, rows_out, notes_out):
     moved, axes = count, matrix(pointer(equality.equality_axes[k]), 0, 6, 7)
     axes[0, 6] = 0.0
     if kind == JOINT or kind == TENDON:
-        A_move = _follow(equality, targets.tendon, k, moving.q, bodies.column, rows_out.J, residual, n)
+        A_move = follow(equality, targets.tendon, k, moving.q, bodies.column, rows_out.J, n, residual, n)
         A_turn = A_move
+        if kind == JOINT and equality.equality_law[k, KIND] == HARD:
+            axes[0, 6] = _bend(equality, k, moving.q, moving.v)
     else:
         a, b = equality.equality_first[k], equality.equality_second[k]
         link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]

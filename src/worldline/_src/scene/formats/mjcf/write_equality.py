@@ -145,7 +145,7 @@ def _write_closure(writing: Writing, closure: LoopClosure, path: str) -> None:
         writing.lost(path, "a closure that steps do not solve has no place in a file")
         return
     if tag is None:
-        writing.lost(path, f"no equality shares a {closure.family.name.lower()}")
+        writing.lost(path, f"no equality keeps a closure of the family {closure.family.name}")
         return
     ends = [endpoint(writing, reference) for reference in (closure.frame_a, closure.frame_b)]
     base = closure.name or "closure"

@@ -48,6 +48,7 @@ _KINDS: Final = {
     LoopClosureFamily.Rigid: "fixed",
     LoopClosureFamily.Point: "ball",
     LoopClosureFamily.Axis: "continuous",
+    LoopClosureFamily.Revolute: "continuous",
 }
 _CLOSURE_SAID: Final = ("name", "frame_a", "frame_b", "family", "enabled", "dynamics")
 _COUPLER_SAID: Final = (
@@ -171,13 +172,13 @@ class LoopWriter:
         path = f"$.loop_closures[{index}]"
         kind = _KINDS.get(closure.family)
         if kind is None:
-            self.notes.left_out(path, "SDF keeps no distances")
+            self.notes.left_out(path, f"SDF has no joint for a closure of the family {closure.family.name}")
             return
         if not closure.enabled or closure.dynamics is not ClosureDynamicsPolicy.Solve:
             self.notes.left_out(path, "it is only measured and not held; a joint would hold it")
             return
         ends = (self.end(closure.frame_a), self.end(closure.frame_b))
-        axis = closure.family is LoopClosureFamily.Axis
+        axis = kind == "continuous"
         self._check_meeting(path, ends, turned=kind != "ball", about_z=axis)
         made = self._start(path, kind, closure.name, ends)
         if axis:

@@ -1,0 +1,335 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Closed mechanisms stay closed: coordinates and velocities are projected onto their hard equalities.
+
+Accelerations satisfy hard equalities exactly, J a = -J' v, but a step of length h leaves a residual of the
+order of its method. So at the end of a step coordinates move by the displacement of least kinetic norm that
+closes the loops, and velocities change by the impulse that leads along them [Lubich 1991; Hairer, Lubich,
+Wanner 2006, ch. VII.1.4]:
+
+    q <- q + M^-1 J^T lambda   with  g(q) = 0        v <- v - M^-1 J^T (J M^-1 J^T)^-1 J v
+
+Neither adds to the order of an error, nor does it leave a trace of the displacement in the velocity. Newton's
+method for lambda keeps J, M and their factors for all of its steps, and takes new ones where they converge
+slowly. Rows that follow from others are consistent with them, which a small regularizer makes use of: the
+iteration takes its effect away. A mechanism that starts open is closed at a bounded speed. One that cannot be
+closed, because its equalities contradict each other, stays where it is when moving it does not help.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels import configuration, kinematics, mass_factor
+from worldline._src.kernels.anchors import anchor_poses, anchor_position
+from worldline._src.kernels.constraints.equality.kinds import (
+    JOINT,
+    ROW_COUNT,
+    PointMotion,
+    anchor_axes,
+    is_carried,
+)
+from worldline._src.kernels.constraints.equality.loop_columns import (
+    COLUMN_END,
+    COLUMN_FIRST,
+    EQUALITY_END,
+    EQUALITY_FIRST,
+    FAR,
+    FAR_START,
+    JACOBIAN_AT,
+    ROUNDS,
+    ROW_END,
+    ROW_FIRST,
+    SQUARE_AT,
+    TREES_END,
+    TREES_FIRST,
+)
+from worldline._src.kernels.constraints.equality.rows import FASTEST_CLOSING, ON, add_axes_motion, follow
+from worldline._src.kernels.constraints.island_mass import island_mass
+from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
+from worldline._src.scalar.memory import matrix, pointer
+from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, sqrt, where
+from worldline._src.spatial.vec3 import Vec3
+
+TOLERANCE = 1e-13
+"""How exactly a row is closed [m or rad],"""
+_ROUNDING = 1e-14
+"""and which share of the coordinates of its point rounding takes."""
+_MOST = 12
+"""Most Newton steps."""
+_SLOW = 0.1
+"""Share of the distance that a Newton step with old factors may leave."""
+_SOFTNESS = 1e-9
+"""Regularizer of rows, as a share of their own inverse inertia."""
+_VELOCITY_ROUNDS = 2
+
+
+class Held(NamedTuple):
+    """What the equalities of mechanisms hold: they, their anchors, bodies as rows see them and trees as mass
+    matrices do, with their joints."""
+
+    equality: Any
+    targets: Any
+    anchors: Any
+    joint: Any
+    bodies: Any
+    trees: Any
+
+
+class LoopTrees(NamedTuple):
+    """The trees of a mechanism as those of an island."""
+
+    counter: Any
+    island_tree: Any
+    dof_column: Any
+
+
+class Above(NamedTuple):
+    """The column above every column."""
+
+    dof_parent: Any
+
+
+class Dense(NamedTuple):
+    """A matrix; helpers of kernels return tuples of arrays, not arrays."""
+
+    values: Any
+
+
+@inline
+def loop_jacobian(loop, g, flat):
+    """The part of a column of Jacobians that belongs to mechanism `g`, (rows, columns)."""
+    span = loop.loop_span
+    rows, columns = span[g, ROW_END] - span[g, ROW_FIRST], span[g, COLUMN_END] - span[g, COLUMN_FIRST]
+    return Dense(matrix(pointer(flat), span[g, JACOBIAN_AT], rows, columns))
+
+
+@inline
+def loop_square(loop, g):
+    """The matrix of the rows of mechanism `g`."""
+    rows = loop.loop_span[g, ROW_END] - loop.loop_span[g, ROW_FIRST]
+    return Dense(matrix(pointer(loop.loop_S), loop.loop_span[g, SQUARE_AT], rows, rows))
+
+
+@inline
+def loop_rows(loop, g, held, q, v):
+    """Jacobian and residuals of the equalities of a mechanism that are on."""
+    span, J, residual = loop.loop_span, loop_jacobian(loop, g, loop.loop_J).values, loop.loop_r
+    equality, targets, bodies = held.equality, held.targets, held.bodies
+    X, axes = targets.anchor_X, loop.loop_axes
+    none = Vec3(0.0, 0.0, 0.0)
+    still = PointMotion(none, none, none, none)
+    first, n = span[g, ROW_FIRST], 0
+    for i in range(J.shape[0]):
+        residual[first + i], loop.loop_tolerance[first + i] = 0.0, TOLERANCE
+        for j in range(J.shape[1]):
+            J[i, j] = 0.0
+    for e in range(span[g, EQUALITY_FIRST], span[g, EQUALITY_END]):
+        k = loop.loop_equality[e]
+        kind, count = equality.equality_kind[k], ROW_COUNT[equality.equality_kind[k]]
+        if equality.equality_on[k] == ON:
+            if kind == JOINT:
+                follow(equality, targets.tendon, k, q, bodies.column, J, n, residual, first + n)
+            else:
+                a, b = equality.equality_first[k], equality.equality_second[k]
+                p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+                size = absolute(p_a.x) + absolute(p_a.y) + absolute(p_a.z)
+                if is_carried(kind):
+                    p_b = p_a
+                anchor_axes(equality, k, X, still, still, axes, residual, first + n)
+                link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
+                add_axes_motion(bodies, link_a, p_a, still, v, axes, count, 1.0, J, n)
+                add_axes_motion(bodies, link_b, p_b, still, v, axes, count, -1.0, J, n)
+                for i in range(count):
+                    loop.loop_tolerance[first + n + i] = TOLERANCE + _ROUNDING * size
+        n += count
+
+
+@inline
+def _set_goals(loop, g, h):
+    """What residuals shall be at the end of the step: nothing, or less by what a bounded speed allows."""
+    most = constant(FASTEST_CLOSING, h) * h
+    for i in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
+        loop.loop_goal[i] = loop.loop_r[i] - clamp(loop.loop_r[i], -most, most)
+
+
+@inline
+def _distance(loop, g, h):
+    """How far residuals are from their goals at most, in tolerances."""
+    far = constant(0.0, h)
+    for i in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
+        far = maximum(far, absolute(loop.loop_r[i] - loop.loop_goal[i]) / loop.loop_tolerance[i])
+    return far
+
+
+@inline
+def factor_loop(loop, g, trees, crb_out):
+    """M^-1 J^T and the factor of J M^-1 J^T with its regularizer, lower triangle."""
+    span, reach, row = loop.loop_span, loop.loop_reach, loop.loop_span[g, ROW_FIRST]
+    first, end = span[g, COLUMN_FIRST], span[g, COLUMN_END]
+    n = end - first
+    J, Y, S = (
+        loop_jacobian(loop, g, loop.loop_J).values,
+        loop_jacobian(loop, g, loop.loop_Y).values,
+        loop_square(loop, g).values,
+    )
+    M = matrix(pointer(loop.loop_M), 0, n, n)
+    loop.loop_part[TREE_FIRST], loop.loop_part[TREE_END] = span[g, TREES_FIRST], span[g, TREES_END]
+    island_mass(trees, LoopTrees(loop.loop_part, loop.loop_tree, loop.loop_column), crb_out, M)
+    above = Above(loop.loop_parent[first:end])
+    mass_factor.factor(above, M, M)
+    for k in range(J.shape[0]):
+        for j in range(n):
+            Y[k, j] = J[k, j] * trees.chain.dof_mobile[loop.loop_dof[first + j]]
+        mass_factor.solve_factored(above, M, Y[k])
+        for i in range(reach[row + k, 2], k + 1):
+            total = constant(0.0, Y[k, 0])
+            low, high = max(reach[row + k, 0], reach[row + i, 0]), min(reach[row + k, 1], reach[row + i, 1])
+            for j in range(low, high):
+                total = total + J[i, j] * Y[k, j]
+            S[k, i] = total
+        # rows without effect, as those that are off, stand alone
+        moves = S[k, k] > 0.0
+        S[k, k] = where(moves, S[k, k] * (1.0 + _SOFTNESS), constant(1.0, S[k, k]))
+
+    # S = L L^T, row by row, within its skyline; the diagonal holds the inverse of that of L
+    for k in range(S.shape[0]):
+        begin = reach[row + k, 2]
+        for i in range(begin, k):
+            total = S[k, i]
+            for j in range(max(begin, reach[row + i, 2]), i):
+                total = total - S[k, j] * S[i, j]
+            S[k, i] = total * S[i, i]
+        total, least = S[k, k], S[k, k] * (0.1 * _SOFTNESS)
+        for j in range(begin, k):
+            total = total - S[k, j] * S[k, j]
+        S[k, k] = 1.0 / sqrt(maximum(total, least))
+
+
+@inline
+def solve_loop(loop, g, x_io):
+    """x = (L L^T)^-1 x for the rows of mechanism `g`."""
+    S, reach, first = loop_square(loop, g).values, loop.loop_reach, loop.loop_span[g, ROW_FIRST]
+    for k in range(S.shape[0]):
+        total = x_io[first + k]
+        for j in range(reach[first + k, 2], k):
+            total = total - S[k, j] * x_io[first + j]
+        x_io[first + k] = total * S[k, k]
+    for k in range(S.shape[0] - 1, -1, -1):
+        x = x_io[first + k] * S[k, k]
+        x_io[first + k] = x
+        for j in range(reach[first + k, 2], k):
+            x_io[first + j] = x_io[first + j] - S[k, j] * x
+
+
+@inline
+def push_loop(loop, g, x_io):
+    """x -= M^-1 J^T lambda, by degrees of freedom."""
+    span, Y = loop.loop_span, loop_jacobian(loop, g, loop.loop_Y).values
+    first, row = span[g, COLUMN_FIRST], span[g, ROW_FIRST]
+    for j in range(Y.shape[1]):
+        d = loop.loop_dof[first + j]
+        total = x_io[d]
+        for k in range(Y.shape[0]):
+            total = total - loop.loop_force[row + k] * Y[k, j]
+        x_io[d] = total
+
+
+@inline
+def _across(loop, g, x, share):
+    """Multipliers that `push_loop` takes a share of the part of x across the equalities of `g` away with."""
+    span, J = loop.loop_span, loop_jacobian(loop, g, loop.loop_J).values
+    first, row = span[g, COLUMN_FIRST], span[g, ROW_FIRST]
+    for k in range(J.shape[0]):
+        total = J[k, 0] * x[loop.loop_dof[first]]
+        for j in range(1, J.shape[1]):
+            total = total + J[k, j] * x[loop.loop_dof[first + j]]
+        loop.loop_force[row + k] = share * total
+    solve_loop(loop, g, loop.loop_force)
+
+
+@inline
+def _put_back(loop, g, trees, q_io):
+    """Coordinates of a mechanism as they were."""
+    starts = trees.tree.link_q_start
+    for i in range(loop.loop_span[g, TREES_FIRST], loop.loop_span[g, TREES_END]):
+        t = loop.loop_tree[i]
+        last = trees.tree_links[t + 1]
+        end = starts[last] if last < starts.shape[0] else q_io.shape[0]
+        for k in range(starts[trees.tree_links[t]], end):
+            q_io[k] = loop.loop_q[k]
+
+
+@kernel
+def close_loops(loop, held, h, crb_out, q_io, v_io):
+    """Coordinates and velocities of all closed mechanisms, projected; see the module.
+
+    O(links) for poses in each Newton step. For a mechanism with n columns and m rows, each of which shares
+    columns with w others, the first one takes O(n depth^2 + m n depth + m w^2), the next ones O(m n).
+    """
+    trees, motion, state = held.trees, loop.loop_motion, loop.loop_state
+    tree, pos, joint, anchors = trees.tree, trees.pos, held.joint, held.anchors
+    for i in range(q_io.shape[0]):
+        loop.loop_q[i] = q_io[i]
+    iteration, left = 0, True
+    while left:
+        kinematics.kinematics(tree, joint, q_io, pos)
+        anchor_poses(tree, pos, anchors)
+        for d in range(motion.shape[0]):
+            motion[d] = constant(0.0, h)
+        left = False
+        for g in range(loop.loop_span.shape[0]):
+            loop_rows(loop, g, held, q_io, v_io)
+            before = state[g, FAR]
+            if iteration == 0:
+                _set_goals(loop, g, h)
+            far = _distance(loop, g, h)
+            state[g, FAR] = far
+            if iteration == 0:
+                state[g, FAR_START], state[g, ROUNDS] = far, 0.0
+            # derivatives need one step, however close it is
+            if iteration < _MOST and (iteration == 0 or any_of(far > 1.0)):
+                if iteration == 0 or any_of(far > _SLOW * before):
+                    factor_loop(loop, g, trees, crb_out)
+                row = loop.loop_span[g, ROW_FIRST]
+                for i in range(row, loop.loop_span[g, ROW_END]):
+                    loop.loop_force[i] = loop.loop_r[i] - loop.loop_goal[i]
+                solve_loop(loop, g, loop.loop_force)
+                push_loop(loop, g, motion)
+                state[g, ROUNDS] = state[g, ROUNDS] + 1.0
+                left = True
+        if left:
+            configuration.integrate(tree, q_io, motion, constant(1.0, h), q_io)
+        iteration += 1
+
+    # what cannot be closed and is no closer than before
+    for g in range(loop.loop_span.shape[0]):
+        if any_of(state[g, FAR] > 1.0) and any_of(state[g, FAR] >= state[g, FAR_START]):
+            _put_back(loop, g, trees, q_io)
+            left = True
+    if left:
+        kinematics.kinematics(tree, joint, q_io, pos)
+        anchor_poses(tree, pos, anchors)
+    for g in range(loop.loop_span.shape[0]):
+        if left:
+            loop_rows(loop, g, held, q_io, v_io)
+        for _ in range(_VELOCITY_ROUNDS):
+            _across(loop, g, v_io, constant(1.0, h))
+            push_loop(loop, g, v_io)
+
+
+@kernel
+def lead_loops(loop, held, h, q, a, crb_out, v_io):
+    """Take half of the acceleration across the loops off the velocity that a semi-implicit step begins with.
+
+    The displacement h (v + h a) is along the directions at the start, and the loops turn away by half of what
+    a does in all of the step: with half of it coordinates stay closed to second order, and the velocity at
+    the end, whose other half `close_loops` takes away across the directions there, neither gains nor loses
+    energy by turning. That is the step of RATTLE [Andersen 1983]. Needs poses and anchors of the start.
+    """
+    for g in range(loop.loop_span.shape[0]):
+        loop_rows(loop, g, held, q, v_io)
+        factor_loop(loop, g, held.trees, crb_out)
+        _across(loop, g, a, 0.5 * h)
+        push_loop(loop, g, v_io)
