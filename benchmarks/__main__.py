@@ -27,6 +27,7 @@ NAMES = (
     "many_robots",
     "lanes",
     "batches",
+    "layouts",
     "loading",
     "lcp",
     "integrators",

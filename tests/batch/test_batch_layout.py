@@ -10,7 +10,7 @@ from batch_scenes import BOXES, hard_world, lane_batch, robot, thread_batch
 
 from worldline import ArgumentError, CapabilityError, ShapeError
 from worldline import simulation as sx
-from worldline.model import ModelBuilder
+from worldline.model import ModelBuilder, ShapeConfig
 
 
 def reason(batch: sx.WorldBatch) -> str:
@@ -150,18 +150,19 @@ def test_a_world_goes_on_from_its_state_and_commands():
 
 
 def test_a_model_of_code_is_accepted_in_both_layouts():
-    def model(boxes: bool):
+    def model(hard: bool):
         builder = ModelBuilder()
         for k in range(2):
             body = builder.add_body(xform=(0, 0, 0.2 + 0.3 * k, 0, 0, 0, 1))
-            builder.add_shape_box(body, hx=0.1, hy=0.1, hz=0.1) if boxes else builder.add_shape_sphere(
-                body, radius=0.1
-            )
+            if hard:
+                builder.add_shape_box(body, hx=0.1, hy=0.1, hz=0.1, cfg=ShapeConfig(restitution=0.1))
+            else:
+                builder.add_shape_sphere(body, radius=0.1)
         builder.add_ground_plane()
         return builder.finalize()
 
-    for boxes in (False, True):
-        batch = sx.WorldBatch(model(boxes), 3, layout="auto")
+    for hard in (False, True):
+        batch = sx.WorldBatch(model(hard), 3, layout="auto")
         batch.joint_velocities[1, 0] = 1.0
         batch.step(20)
         assert np.array_equal(batch.joint_positions[0], batch.joint_positions[2])

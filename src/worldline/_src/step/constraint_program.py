@@ -9,7 +9,7 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.kernels.actuation import AFFINE, CURRENT, MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS
+from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS, UNRESOLVED
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
@@ -141,6 +141,29 @@ class ConstraintProgram:
             laws = np.concatenate([column.shape_law, column.pair_law])
             hard |= bool((laws[:, t.KIND] != t.IMPEDANCE).any())
         return hard or bool((np.abs(bounds) < _OPEN).any())
+
+    def may_split(self, h: float) -> bool:
+        """Whether the position and the velocity pass of a step of `h` can ever differ.
+
+        Contact springs that a step resolves have the same target in both passes: with w the highest frequency
+        of a spring, w^2 h^2 <= UNRESOLVED.
+        """
+        column, bounds = self.column, self.column.equality_number[:, 9:11]
+        if self.stops_hard or (np.abs(bounds) < _OPEN).any():
+            return True
+        laws = np.concatenate([column.shape_law, column.pair_law])
+        kind, stiffness = laws[:, t.KIND], laws[:, t.STIFFNESS]
+        # a row sees at most the inverse inertias of two bodies
+        lightest = 2.0 * float(column.body_invweight.max(initial=0.0))
+        square = np.where(kind == t.FORCE_SPRING, stiffness * lightest, stiffness)
+        springs = np.isin(kind, (t.FORCE_SPRING, t.ACCELERATION_SPRING))
+        return bool((kind == t.HARD).any() or (square[springs] * h * h > UNRESOLVED).any())
+
+    @property
+    def may_bounce(self) -> bool:
+        """Whether a contact can have restitution, which only hard ones do; the harder law of two counts."""
+        laws = np.concatenate([self.column.shape_law, self.column.pair_law])
+        return bool((laws[:, t.KIND] == t.HARD).any() and (laws[:, t.BOUNCINESS] > 0.0).any())
 
     @property
     def constrains(self) -> bool:

@@ -16,7 +16,7 @@ from worldline._src.collision.run import run_stages
 from worldline._src.errors import CapabilityError
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.fixed_solve import CONES, NO_NEWTON, PLAIN_ROWS
+from worldline._src.kernels.constraints.fixed_solve import CONES, COULOMB, NO_NEWTON, PLAIN_ROWS
 from worldline._src.kernels.constraints.packed_rows import GROUP, MOST_COLUMNS
 from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.dispatch import pair_family
@@ -59,6 +59,7 @@ _LANES = (
     "hard_contacts",
     "newton_rows",
     "newton_cones",
+    "newton_coulomb",
     "actuators",
     "activations",
     "implicit",
@@ -231,6 +232,7 @@ class FixedConstraints(Constraints):
             single_pairs=self.single is not None,
             newton_rows=bool(method == PLAIN_ROWS),
             newton_cones=bool(method == CONES),
+            newton_coulomb=bool(method == COULOMB),
         )
 
     def _refuse(self) -> None:
@@ -311,12 +313,12 @@ class FixedConstraints(Constraints):
         return SolverMethod.NEWTON if newton else SolverMethod.SEQUENTIAL_IMPULSE
 
     def _newton(self) -> int:
-        """The Newton's method that serves all rows: springs with bounds, or cones as well."""
+        """The Newton's method that serves all rows: springs with bounds, cones as well, or Coulomb's law."""
         column = self.column
         condim = np.concatenate([column.shape_condim, column.pair_condim, [1]])
         if (condim == 1).all():
             return PLAIN_ROWS
         kinds = np.concatenate([column.shape_law[:, t.KIND], column.pair_law[:, t.KIND]])
         if not (kinds == t.IMPEDANCE).all():
-            return NO_NEWTON
+            return COULOMB
         return CONES if column.option[t.ELLIPTIC] != 0.0 else PLAIN_ROWS

@@ -17,6 +17,7 @@ from worldline._src.kernels.constraints.tables import (
     COLLISION_ARGS,
     COLLISION_M,
     DROPPED,
+    GRAVITY,
     ROWS,
     SPEED_TOLERANCE,
     contact_frame_view,
@@ -130,6 +131,24 @@ def newton_fixed_cones(m, c, args, d):
         _layout_at(m, c, args, d),
         mass_view(tm, tc, td),
         link.own_option[SPEED_TOLERANCE],
+        link.counter[ROWS],
+        _rows_at(m, c, args, d),
+        operand_view(tm, tc, td).a,
+    )
+
+
+@stage
+def newton_fixed_coulomb(m, c, args, d):
+    """M, L, a, rows with cones of Coulomb's law -> a with constraints and their forces, where Newton's method
+    finds them."""
+    tm, tc, td = trees_of(args, d)
+    link = link_view(m, c, args, d)
+    solving.newton_coulomb(
+        chain_view(tm, tc, td),
+        _layout_at(m, c, args, d),
+        mass_view(tm, tc, td),
+        link.own_option[SPEED_TOLERANCE],
+        link.own_option[GRAVITY],
         link.counter[ROWS],
         _rows_at(m, c, args, d),
         operand_view(tm, tc, td).a,

@@ -105,10 +105,11 @@ class LaneSimulation(FixedAttributes, Diverging):
     and of them and boxes on planes, are found in lanes, those of other convex shapes world by world. Surfaces
     of triangles, equalities, tendons and springs between bodies are refused with a `CapabilityError` that
     names them, and so is what else a scene may ask for and a fixed layout does not have: sweeps against slip,
-    sleep, prescribed joints, servos, the variational family. Rows are those of `Simulation`. Where contacts
-    are of the impedance model (pyramids or elliptic cones) and there are no more than 62 degrees of freedom,
-    Newton's method solves them; others, and what it cannot, projected Gauss-Seidel. Both start from the
-    forces of the last step. Hard contacts are solved once a step: what pushes overlap apart stays in `v`.
+    sleep, prescribed joints, servos, the variational family. Rows are those of `Simulation`. Newton's
+    method solves them where there are no more than 62 degrees of freedom, with De Saxce corrections where
+    contacts obey Coulomb's law; larger models, and what it cannot solve, go to projected Gauss-Seidel. Both
+    start from the forces of the last step. Hard contacts are solved once a step: what pushes overlap apart
+    stays in `v`.
 
     The arrays below are the state and what drives it; write them at any time. Assignment writes into them.
     Everything that makes the next step is in `q`, `v`, `activation` and `kept`. Parameters are those the
@@ -545,7 +546,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         "sequential-impulse" for projected Gauss-Seidel alone.
 
         Sequential impulses run where the scene asks for them, and where Newton's method in lanes cannot serve
-        the model: Coulomb's law, more than 62 degrees of freedom, prescribed motion.
+        the model: more than 62 degrees of freedom, prescribed motion.
         """
         swept = self.constraints.solver is SolverMethod.SEQUENTIAL_IMPULSE
         return "sequential-impulse" if swept else "newton"

@@ -158,7 +158,9 @@ class StepPlan(NamedTuple):
     newton_rows: bool = False
     """Newton's method solves rows of the fixed layout: plain ones,"""
     newton_cones: bool = False
-    """or rows with elliptic cones."""
+    """rows with elliptic cones,"""
+    newton_coulomb: bool = False
+    """or cones that obey Coulomb's law."""
     no_slip: bool = False
     """Sweeps against slip after the solve."""
     controllers: bool = False
@@ -297,6 +299,8 @@ def _fixed_solve(when: str) -> tuple[Row, ...]:
         Row(_E, fixed.newton_fixed_rows, _C, f"{when} and newton_rows", "constraints",
             "rows, mass matrix, constraint forces", "a, constraint forces"),
         Row(_E, fixed.newton_fixed_cones, _C, f"{when} and newton_cones", "constraints",
+            "rows, mass matrix, constraint forces", "a, constraint forces"),
+        Row(_E, fixed.newton_fixed_coulomb, _C, f"{when} and newton_coulomb", "constraints",
             "rows, mass matrix, constraint forces", "a, constraint forces"),
         Row(_E, fixed.sweep_fixed_rows, _C, when, "constraints",
             "rows, mass matrix, constraint forces", "a, constraint forces"),

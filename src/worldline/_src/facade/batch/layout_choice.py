@@ -81,6 +81,10 @@ def obstacles(template: Template) -> tuple[str, ...]:
     found = []
     sim, runtime, world = template.sim, template.runtime, template.world
     plan = sim.plan()
+    if sim.constraints is not None:
+        # stages of a World that never have anything to do
+        splits = plan.split and sim.constraints.may_split(sim.time_step)
+        plan = plan._replace(split=splits, restitution=sim.constraints.may_bounce)
     for name in StepPlan._fields:
         if getattr(plan, name) and name not in _SHARED | _OTHERWISE:
             found.append(_WORDS.get(name, name.replace("_", " ")))

@@ -42,7 +42,7 @@ from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt,
 
 ITERATIONS = 20
 """Most Newton steps."""
-LINE_STEPS = 20
+LINE_STEPS = 60
 """Most evaluations of a line search."""
 LINE_TOLERANCE = 0.01
 """Slope that a line search leaves, as a share of that at its start."""
@@ -83,7 +83,7 @@ class _Cone(NamedTuple):
 
 
 @inline
-def _kind(ends, g):
+def kind_of_cones(ends, g):
     """First row, end and rows a cone of the packed cones of kind `g`, 0 to 2."""
     return ends[PLAIN + g], ends[THREES + g], 3 + g + g // 2
 
@@ -114,7 +114,7 @@ def _forces(rows, work_io):
         work_io.weight[k] = weight
         force[k] = where(weight > 0.0, spring, fixed_force)
     for g in range(3):
-        first, end, dim = _kind(ends, g)
+        first, end, dim = kind_of_cones(ends, g)
         for k in range(first, end, dim):
             cone = _cone_at(rows, k, dim, slack, slack, 0.0)
             sticks, slides = cone.sticks > 0.5, cone.slides > 0.5
@@ -158,7 +158,7 @@ def _hessian(rows, n, M, pattern, work_io):
         for d in range(M.shape[0]):
             work_io.G[k, d] = rows.J[k, d]
     for g in range(3):
-        first, end, dim = _kind(ends, g)
+        first, end, dim = kind_of_cones(ends, g)
         for k in range(first, end, dim):
             _weigh_cone(rows, k, dim, work_io)
     start_hessian(M, pattern, work_io.H)
@@ -200,7 +200,7 @@ def _slopes(rows, work, slope, bend, step):
         first = first - where(weight > 0.0, spring, fixed_force) * change[k]
         second = second + weight * change[k] * change[k]
     for g in range(3):
-        begin, end, dim = _kind(ends, g)
+        begin, end, dim = kind_of_cones(ends, g)
         for k in range(begin, end, dim):
             x, y = _cone_slopes(rows, k, dim, slack, change, step)
             first, second = first + x, second + y

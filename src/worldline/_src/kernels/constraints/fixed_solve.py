@@ -3,9 +3,10 @@
 """Solve the rows of several worlds at once: from rows to accelerations.
 
 Newton's method tries first: over active sets for plain rows (`active_sets.py`), with a line search for
-elliptic cones (`cone_newton.py`). Worlds it does not solve, and contacts that obey Coulomb's law, go to
-projected Gauss-Seidel (`dual_pgs.py`). Which of them is an option, not a matter of the rows at hand: a world
-must not be solved otherwise because of those in other lanes.
+elliptic cones (`cone_newton.py`), with De Saxce corrections between solves for Coulomb's law
+(`coulomb_newton.py`). Worlds it does not solve go to projected Gauss-Seidel (`dual_pgs.py`). Which of them is
+an option, not a matter of the rows at hand: a world must not be solved otherwise because of those in other
+lanes.
 
 There are no islands: which trees touch is different in every world. All rows stand in one list, the same for
 all worlds, that holds what any of them needs; `row_active` says where a row counts. A row spans the trees it
@@ -23,6 +24,11 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.active_sets import SetWork, active_sets
 from worldline._src.kernels.constraints.cone_newton import ConeProblem, ConeWork, cone_newton
+from worldline._src.kernels.constraints.coulomb_newton import (
+    Corrections,
+    CoulombSolution,
+    coulomb_newton,
+)
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork, dual_pgs
 from worldline._src.kernels.constraints.fixed_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.islands import tree_of
@@ -44,8 +50,9 @@ from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 # rows of `dual`
 _R, _DIAGONAL, _STEP, _FORCE = range(4)
-NO_NEWTON, PLAIN_ROWS, CONES = range(3)
-"""Newton's method in lanes: none, over active sets of plain rows, with a line search for elliptic cones."""
+NO_NEWTON, PLAIN_ROWS, CONES, COULOMB = range(4)
+"""Newton's method in lanes: none, over active sets of plain rows, with a line search for elliptic cones, and
+with De Saxce corrections for cones that obey Coulomb's law."""
 # numbers of `solving`
 _SOLVED, _TRIES = range(2)
 
@@ -297,6 +304,24 @@ def newton_plain(dof, layout, mass, n, made_io, a_io):
         solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 
+@inline
+def _cone_problem(dof, mass, tolerance, count, made, nv):
+    """The problem of `count` packed rows with cones: what forces of the guess do, and when to end."""
+    packed, answer = _packed(made), made.work.vectors[5][:nv]
+    for d in range(nv):
+        answer[d] = constant(0.0, packed.force[0])
+    add_row_forces(packed, count, packed.force, 1.0, answer)
+    _respond(dof, mass.L, 0, nv, answer)
+    return ConeProblem(mass.M, _pattern(dof, made), answer, tolerance)
+
+
+@inline
+def _cone_work(made):
+    """Scratch of Newton's method over cones."""
+    work, numbers = made.work, made.packed.packed
+    return ConeWork(work.H, made.dual.K, work.vectors, numbers[5], numbers[6], numbers[7])
+
+
 @kernel
 def newton_cones(dof, layout, mass, tolerance, n, made_io, a_io):
     """Rows with elliptic cones by Newton's method, in worlds that are not solved yet.
@@ -304,20 +329,31 @@ def newton_cones(dof, layout, mass, tolerance, n, made_io, a_io):
     tolerance: change of an acceleration that ends it [m/s^2].
     """
     dual = made_io.dual
-    solving, work, numbers = dual.solving, made_io.work, made_io.packed.packed
-    done, nv = solving[_SOLVED], a_io.shape[0]
+    solving, done, nv = dual.solving, dual.solving[_SOLVED], a_io.shape[0]
     if any_of(done < 0.5):
         count = _pack(dof, layout, made_io, n, True, nv)
-        packed, pattern = _packed(made_io), _pattern(dof, made_io)
-        answer = work.vectors[5][:nv]
-        for d in range(nv):
-            answer[d] = constant(0.0, done)
-        add_row_forces(packed, count, packed.force, 1.0, answer)
-        _respond(dof, mass.L, 0, nv, answer)
-        scratch = ConeWork(work.H, dual.K, work.vectors, numbers[5], numbers[6], numbers[7])
-        problem = ConeProblem(mass.M, pattern, answer, tolerance)
-        solved = cone_newton(packed, count, problem, done, scratch, dual.sweeps, a_io)
+        packed, problem = _packed(made_io), _cone_problem(dof, mass, tolerance, count, made_io, nv)
+        solved = cone_newton(packed, count, problem, done, _cone_work(made_io), dual.sweeps, a_io)
         unpack_forces(packed, solving, dual.dual[_FORCE])
+        solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
+
+
+@kernel
+def newton_coulomb(dof, layout, mass, tolerance, gravity, n, made_io, a_io):
+    """Rows with cones that obey Coulomb's law by Newton's method, in worlds that are not solved yet.
+
+    tolerance: change of an acceleration that ends it, gravity: what slip is measured by [m/s^2].
+    """
+    dual = made_io.dual
+    solving, done, nv = dual.solving, dual.solving[_SOLVED], a_io.shape[0]
+    if any_of(done < 0.5):
+        count = _pack(dof, layout, made_io, n, True, nv)
+        packed, problem = _packed(made_io), _cone_problem(dof, mass, tolerance, count, made_io, nv)
+        # scratch of sweeps, which come after
+        corrections = Corrections(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.row_coulomb, gravity)
+        solution = CoulombSolution(dual.sweeps, solving, dual.dual[_FORCE])
+        scratch = _cone_work(made_io)
+        solved = coulomb_newton(packed, count, problem, done, scratch, corrections, solution, a_io)
         solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 

@@ -31,11 +31,10 @@ def gather_row(source, index, p, column, count, lanes, target):
 
     Only the first `count` columns of the list column[p] are written. Row 0 stands in for rows below zero.
     """
-    wide, put = source.shape[1], p * target.shape[1]
-    given = vector(pointer_as(source[0], float64), 0, source.shape[0] * wide * lanes)
-    made = vector(pointer_as(target[0], float64), 0, target.shape[0] * target.shape[1] * lanes)
+    wide = source.shape[1]
+    made = vector(pointer_as(target[p], float64), 0, wide * lanes)
     for lane in range(lanes):
-        start = max(index[p, lane], 0) * wide
+        given = vector(pointer_as(source[max(index[p, lane], 0)], float64), 0, wide * lanes)
         for e in range(count):
-            d = column[p, e]
-            made[(put + d) * lanes + lane] = given[(start + d) * lanes + lane]
+            at = column[p, e] * lanes + lane
+            made[at] = given[at]
