@@ -39,7 +39,6 @@ def test_cones_in_lanes_are_solved_by_newtons_method():
         ("", BOXES, "equalities"),
         ('noslip_iterations="3"', "", "slip"),
         ('iterations="2"', "", "2 iterations"),
-        ('density="1000" viscosity=".1"', "", "fluid"),
         ("", '<body name="hand" mocap="true" pos="1 0 1"><geom size=".05"/></body>', "mocap"),
     ],
 )

@@ -21,6 +21,14 @@ def anchor_rotation(X, k):
     return Mat3(X[k, 3], X[k, 4], X[k, 5], X[k, 6], X[k, 7], X[k, 8], X[k, 9], X[k, 10], X[k, 11])
 
 
+@inline
+def _store_pose(X, k, p, R):
+    X[k, 0], X[k, 1], X[k, 2] = p.x, p.y, p.z
+    X[k, 3], X[k, 4], X[k, 5] = R.xx, R.xy, R.xz
+    X[k, 6], X[k, 7], X[k, 8] = R.yx, R.yy, R.yz
+    X[k, 9], X[k, 10], X[k, 11] = R.zx, R.zy, R.zz
+
+
 @kernel
 def anchor_poses(tree, pos, anchor_io):
     """anchor_X: position (3) and rotation matrix (9) in the world of anchors given in their links."""
@@ -30,10 +38,7 @@ def anchor_poses(tree, pos, anchor_io):
         p, R = anchor_position(local, k), anchor_rotation(local, k)
         if i > 0:
             R_WL = load_mat3(pos.link_R, i)
-            p = add(load_vec3(pos.link_p, i), rotate(R_WL, p))
-            p = add(load_vec3(pos.link_origin, tree.link_root[i]), p)
-            R = mat_mul(R_WL, R)
-        X[k, 0], X[k, 1], X[k, 2] = p.x, p.y, p.z
-        X[k, 3], X[k, 4], X[k, 5] = R.xx, R.xy, R.xz
-        X[k, 6], X[k, 7], X[k, 8] = R.yx, R.yy, R.yz
-        X[k, 9], X[k, 10], X[k, 11] = R.zx, R.zy, R.zz
+            at = add(load_vec3(pos.link_p, i), rotate(R_WL, p))
+            _store_pose(X, k, add(load_vec3(pos.link_origin, tree.link_root[i]), at), mat_mul(R_WL, R))
+        else:
+            _store_pose(X, k, p, R)

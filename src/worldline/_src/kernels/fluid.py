@@ -11,6 +11,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.anchors import anchor_rotation
 from worldline._src.kernels.links import center_of_mass
+from worldline._src.scalar.ops import absolute
 from worldline._src.spatial.motion import (
     Force,
     add_force,
@@ -27,12 +28,12 @@ _PI = 3.141592653589793
 
 @inline
 def _drag(density, area, v):
-    return -0.5 * density * area * abs(v) * v
+    return (-0.5 * density * area) * absolute(v) * v
 
 
 @inline
 def _spin_drag(density, size, across, along, w):
-    return -density * size * (across**4 + along**4) * abs(w) * w / 64.0
+    return (-density * size * (across**4 + along**4) * (1.0 / 64.0)) * absolute(w) * w
 
 
 @kernel

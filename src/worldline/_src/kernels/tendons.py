@@ -12,6 +12,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.wrapping import wrap
+from worldline._src.scalar.ops import constant, sqrt, where
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
@@ -29,7 +30,7 @@ def add_line_motion(dof, tree, pos, link, point, direction, moment_io):
         d = dof.link_last[link]
         while d >= 0:
             S = load_motion(pos.dof_S, d)
-            moment_io[d] += dot(direction, add(S.lin, cross(S.ang, p)))
+            moment_io[d] = moment_io[d] + dot(direction, add(S.lin, cross(S.ang, p)))
             d = dof.dof_parent[d]
 
 
@@ -123,6 +124,50 @@ def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
         size[k, 0], size[k, 1] = length, rate
 
 
+@inline
+def _straight_length(dof, tree, pos, tendon, anchors, k, moment_io):
+    """Length of tendon `k` along a path of straight stretches; moments by degree of freedom grow."""
+    X, kind = anchors.anchor_X, tendon.node_kind
+    total, share = constant(0.0, moment_io[0]), 1.0
+    for j in range(tendon.tendon_path[k, 0], tendon.tendon_path[k, 1] - 1):
+        if kind[j] == PULLEY:
+            share = 1.0 / tendon.node_number[j]
+        elif kind[j + 1] != PULLEY:
+            a, b = tendon.node_anchor[j], tendon.node_anchor[j + 1]
+            link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]
+            p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+            u = sub(p_b, p_a)
+            length = sqrt(dot(u, u))
+            if link_a != link_b:
+                # a stretch without length has no direction
+                known = length > _SHORT
+                scaled = share * (1.0 / where(known, length, constant(1.0, length)))
+                e = scale(u, where(known, scaled, constant(0.0, length)))
+                add_line_motion(dof, tree, pos, link_b, p_b, e, moment_io)
+                add_line_motion(dof, tree, pos, link_a, p_a, scale(e, -1.0), moment_io)
+            total = total + length * share
+    return total
+
+
+@kernel
+def straight_tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
+    """`tendon_lengths` for tendons that wrap around nothing, free of branches on numbers."""
+    tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
+    for k in range(size.shape[0]):
+        low, high = tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]
+        length, rate = constant(0.0, size[k, 0]), constant(0.0, size[k, 0])
+        if tendon.tendon_path[k, 0] == tendon.tendon_path[k, 1]:
+            for i in range(low, high):
+                moment[i] = constant(tendon.tendon_coefficient[i], length)
+                length = length + moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
+        else:
+            length = _straight_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment)
+            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, moment)
+        for i in range(low, high):
+            rate = rate + moment[i] * v[tendon.tendon_dof[i]]
+        size[k, 0], size[k, 1] = length, rate
+
+
 @kernel
 def tendon_forces(tendon_io, tau_io):
     """Springs beyond the lengths where they are at rest, and dampers."""
@@ -135,7 +180,10 @@ def tendon_forces(tendon_io, tau_io):
             force += spring[k, 0] * (spring[k, 2] - length)
         elif length > spring[k, 3]:
             force += spring[k, 0] * (spring[k, 3] - length)
+        beyond = where(length > spring[k, 3], spring[k, 3] - length, constant(0.0, length))
+        stretch = where(length < spring[k, 2], spring[k, 2] - length, beyond)
+        force = -spring[k, 1] * rate + spring[k, 0] * stretch
         tendon.tendon_size[k, 2] = force
-        if force != 0.0:
-            for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
-                tau_io[tendon.tendon_dof[i]] += tendon.tendon_moment[i] * force
+        for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+            d = tendon.tendon_dof[i]
+            tau_io[d] = tau_io[d] + tendon.tendon_moment[i] * force

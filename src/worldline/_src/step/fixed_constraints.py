@@ -25,6 +25,8 @@ from worldline._src.kernels.narrowphase.lanes import (
     is_fixed_pair,
 )
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SKIP, SPHERE, SURFACE
+from worldline._src.kernels.tendons import CYLINDER as CYLINDER_NODE
+from worldline._src.kernels.tendons import SPHERE as SPHERE_NODE
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
 from worldline._src.scalar.packed import padded
@@ -41,6 +43,8 @@ from worldline._src.step.step_table import StepPlan, in_line, sensor_stages
 MOST_ROWS = 8192
 """Rows that a fixed layout may have; their Jacobian is dense."""
 
+_UNBREAKABLE = 1e300
+"""Forces from which on an equality never breaks."""
 _LOOSEST, _FEWEST, _ROUGHEST = 0.01, 3, 0.1
 """Tolerance of Newton's method, steps and tolerance of its line search: beyond them a World stops where lanes
 do not, so that both would move differently. Within them both find the solution."""
@@ -52,7 +56,13 @@ _LANES = (
     "rows",
     "shapes",
     "single_pairs",
+    "fluid",
+    "anchors",
+    "tendons",
+    "equalities",
     "friction",
+    "motors",
+    "lopsided_motors",
     "limits",
     "hard_limits",
     "speed_limits",
@@ -127,8 +137,9 @@ class FixedConstraints(Constraints):
         super()._lay_out(**counts)
         self._pairs = self._find_pairs()
         rows = self._contact_rows()
-        kept = counts["nfriction"] + counts["nlimit"] + counts["nspeed"]
-        most = counts["nfriction"] + 2 * counts["nlimit"] + 2 * counts["nspeed"] + int(rows.sum())
+        single = counts["nfriction"] + counts["nmotor"] + counts["nequality"]
+        kept = single + counts["nlimit"] + counts["nspeed"] + 3 * counts["ntendon"]
+        most = single + 2 * counts["nlimit"] + 2 * counts["nspeed"] + 4 * counts["ntendon"] + int(rows.sum())
         if most > MOST_ROWS:
             raise CapabilityError(
                 f"steps in lanes have room for {MOST_ROWS} rows of contacts, limits and friction; this model "
@@ -239,14 +250,19 @@ class FixedConstraints(Constraints):
         """Raise for what a fixed layout does not have."""
         sizes = self.sizes
         found = list(self.missing)
-        parts = {
-            "nequality": "equalities, closures and joints between bodies",
-            "nmotor": "servos and mimic motors",
-            "ntendon": "tendons",
-            "nspring": "springs between bodies",
-            "nbox": "a fluid",
-        }
-        found += [what for size, what in parts.items() if sizes[size]]
+        column = self.column
+        if sizes["nspring"]:
+            found.append("springs between bodies")
+        if not np.isin(column.equality_kind, (t.JOINT, t.TENDON)).all():
+            found.append(
+                "closures, joints between bodies and equalities of anything but coordinates and tendons"
+            )
+        if (column.equality_number[:, 11:] < _UNBREAKABLE).any():
+            found.append("equalities that break")
+        if np.isin(column.node_kind, (SPHERE_NODE, CYLINDER_NODE)).any():
+            found.append("tendons that wrap around shapes")
+        if (column.tendon_span[:, 0] == column.tendon_span[:, 1]).any():
+            found.append("tendons that no degree of freedom moves")
         if (self.column.act_hold[:, 0] != LINEAR).any():
             found.append("actuators of anything but joints that turn about or slide along an axis")
         if self.relieves:

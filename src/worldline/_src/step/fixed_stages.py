@@ -22,15 +22,18 @@ from worldline._src.kernels.constraints.tables import (
     SPEED_TOLERANCE,
     contact_frame_view,
     dual_view,
+    equality_view,
     fixed_bounce_view,
     friction_view,
     limit_view,
     link_view,
     motion_view,
+    motor_view,
     packed_view,
     row_note_view,
     row_view,
     speed_view,
+    tendon_view,
     weight_view,
     work_view,
 )
@@ -88,6 +91,9 @@ def _layout_at(m, c, args, d):
         limit.limit_kind,
         speed_view(m, c, args, d).speed_dof,
         weight_view(m, c, args, d).body_link,
+        motor_view(m, c, args, d).motor_dof,
+        tendon_view(m, c, args, d),
+        equality_view(m, c, args, d),
     )
 
 

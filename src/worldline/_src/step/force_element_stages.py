@@ -13,6 +13,7 @@ from worldline._src.kernels import (
     tendons,
 )
 from worldline._src.kernels import transmissions as holds
+from worldline._src.kernels.constraints.equality import followers
 from worldline._src.kernels.constraints.equality import rows as equalities
 from worldline._src.kernels.constraints.motor import rows as motors
 from worldline._src.kernels.constraints.tendon import rows as rows_of_tendons
@@ -23,6 +24,12 @@ tendon_lengths = constraint_stage.of(
     tendons.tendon_lengths,
     "tendon_lengths",
     "q, v, anchors -> lengths of tendons, their rates and moments.",
+    dof="chain",
+)
+straight_tendon_lengths = constraint_stage.of(
+    tendons.straight_tendon_lengths,
+    "straight_tendon_lengths",
+    "q, v, anchors -> lengths of tendons that wrap around nothing, their rates and moments.",
     dof="chain",
 )
 tendon_forces = constraint_stage.of(
@@ -69,6 +76,11 @@ equality_rows = constraint_stage.of(
     "equality_rows",
     "q, v, anchors -> rows of the equalities of an island.",
     targets="equality_targets",
+)
+follower_rows = constraint_stage.of(
+    followers.follower_rows,
+    "follower_rows",
+    "q, v, lengths of tendons -> rows of coordinates and lengths that follow others.",
 )
 tendon_rows = constraint_stage.of(
     rows_of_tendons.tendon_rows,

@@ -103,13 +103,12 @@ class LaneSimulation(FixedAttributes, Diverging):
     A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch
     has room for its contacts. That suits robots of some dozens of shapes. Contacts of spheres and capsules,
     and of them and boxes on planes, are found in lanes, those of other convex shapes world by world. Surfaces
-    of triangles, equalities, tendons and springs between bodies are refused with a `CapabilityError` that
-    names them, and so is what else a scene may ask for and a fixed layout does not have: sweeps against slip,
-    sleep, prescribed joints, servos, the variational family. Rows are those of `Simulation`. Newton's
-    method solves them where there are no more than 62 degrees of freedom, with De Saxce corrections where
-    contacts obey Coulomb's law; larger models, and what it cannot solve, go to projected Gauss-Seidel. Both
-    start from the forces of the last step. Hard contacts are solved once a step: what pushes overlap apart
-    stays in `v`.
+    of triangles, closures, tendons that wrap and springs between bodies are refused with a `CapabilityError`
+    that names them, and so are sweeps against slip, sleep, prescribed joints and the variational family. Rows
+    are those of `Simulation`. Newton's method solves them where there are no more than 62 degrees of freedom,
+    with De Saxce corrections where contacts obey Coulomb's law; larger models, and what it cannot solve, have
+    projected Gauss-Seidel. Both start from the forces of the last step. Hard contacts are solved once a step:
+    what pushes overlap apart stays in `v`.
 
     The arrays below are the state and what drives it; write them at any time. Assignment writes into them.
     Everything that makes the next step is in `q`, `v`, `activation` and `kept`. Parameters are those the

@@ -21,6 +21,7 @@ _SHARED = {
     *("drives", "passive", "wrenches", "gravity_compensation", "free_spin", "runge_kutta", "actuators"),
     *("activations", "rows", "shapes", "friction", "limits", "hard_limits", "speed_limits", "warm_start"),
     *("implicit", "implicit_velocity", "anchors", "user_poses", "counted"),
+    *("motors", "lopsided_motors", "fluid", "tendons", "equalities"),
     *("controller_kernels", "force_kernels", "acceleration_kernels", "end_kernels"),
 }
 """What a step in lanes does as a step of one world does, or `LaneSimulation` refuses itself."""

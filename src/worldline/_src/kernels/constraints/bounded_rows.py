@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
+from worldline._src.scalar.ops import constant, shared
 
 OPEN = 1e300
 """Bounds beyond this are none."""
@@ -25,20 +26,22 @@ OPEN = 1e300
 @inline
 def constant_part(lower, upper):
     """The constant part of a force within bounds."""
-    if lower > -OPEN and upper < OPEN:
+    # worlds with bounds of their own agree on which there are
+    has_lower, has_upper = shared(lower) > -OPEN, shared(upper) < OPEN
+    if has_lower and has_upper:
         return 0.5 * (lower + upper)
-    if lower > -OPEN:
+    if has_lower:
         return 1.0 * lower
-    if upper < OPEN:
+    if has_upper:
         return 1.0 * upper
-    return 0.0
+    return constant(0.0, lower)
 
 
 @inline
 def whole_force(lower, upper, g):
     """The force within bounds, of its row's force."""
     c = constant_part(lower, upper)
-    if lower <= -OPEN and upper < OPEN:
+    if shared(lower) <= -OPEN and shared(upper) < OPEN:
         return c - g
     return c + g
 
@@ -49,9 +52,9 @@ def bound_row(lower, upper, aref, R, n, rows_io):
     wanted = aref - R * constant_part(lower, upper)
     rows_io.D[n], rows_io.dim[n] = 1.0 / R, 0
     rows_io.aref[n], rows_io.kind[n], rows_io.bound[n] = wanted, FRICTION, 0.5 * upper - 0.5 * lower
-    if (lower > -OPEN) != (upper < OPEN):
+    if (shared(lower) > -OPEN) != (shared(upper) < OPEN):
         rows_io.kind[n], rows_io.bound[n] = UNILATERAL, 0.0
-        if upper < OPEN:
+        if shared(upper) < OPEN:
             rows_io.aref[n] = -wanted
             for j in range(rows_io.J.shape[1]):
                 rows_io.J[n, j] = -rows_io.J[n, j]

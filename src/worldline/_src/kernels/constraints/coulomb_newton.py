@@ -15,11 +15,14 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone_newton import cone_newton, kind_of_cones
-from worldline._src.kernels.constraints.contact.coulomb import LEAST_STEP, MOST_STEP, NONE, TOLERANCE, TURNS
+from worldline._src.kernels.constraints.contact.coulomb import LEAST_STEP, MOST_STEP, NONE, TURNS
 from worldline._src.kernels.constraints.lane_parts import set_lane
 from worldline._src.kernels.constraints.packed_rows import LANES, unpack_forces
 from worldline._src.kernels.constraints.sparse_hessian import row_slacks
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
+
+ROUNDING = 1e-9
+"""Error of corrections that needs no other turn, as a share of the largest slip."""
 
 
 class Corrections(NamedTuple):
@@ -134,7 +137,8 @@ def coulomb_newton(rows, n, problem, done, work_out, corrections_io, solution_io
         taken = taken + solution_io.tries[0]
         turn = _measure(rows, slack, corrections_io)
         going = (solved < 0.5) & (inner > 0.5)
-        settled = turn.change <= TOLERANCE * turn.largest
+        enough = maximum(zero + problem.tolerance, ROUNDING * turn.largest)
+        settled = turn.change <= enough
         fresh = going & settled
         if any_of(fresh):
             solution_io.solving[0] = where(fresh, zero, one)
@@ -145,7 +149,7 @@ def coulomb_newton(rows, n, problem, done, work_out, corrections_io, solution_io
         if not any_of(solved < 0.5):
             break
         # the next turn goes on from here; where Newton's method is not done yet, with the same targets
-        moves = going & (turn.change > TOLERANCE * turn.largest)
+        moves = going & (turn.change > enough)
         curved = (share > 0.0) & (turn.bend > 0.0)
         aitken = -(share * turn.turned) * (1.0 / where(curved, turn.bend, one))
         step = where(curved, minimum(maximum(aitken, zero + LEAST_STEP), zero + MOST_STEP), one)

@@ -13,8 +13,8 @@ all worlds, that holds what any of them needs; `row_active` says where a row cou
 can touch, an integer of the model, and outside of them nothing is computed.
 
 Forces are kept at indices that a row has whether it is active or not, so the next step starts from them: one
-for each dry friction, each limit (with its sign, since only one side acts), each speed limit, then those of
-every contact.
+for each dry friction, each limit (with its sign, since only one side acts), each speed limit, motor and
+equality, three for each tendon, then those of every contact.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from worldline._src.kernels.constraints.coulomb_newton import (
     coulomb_newton,
 )
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork, dual_pgs
+from worldline._src.kernels.constraints.equality.kinds import JOINT
 from worldline._src.kernels.constraints.fixed_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.islands import tree_of
 from worldline._src.kernels.constraints.packed_rows import PackedRows, pack_rows, unpack_forces
@@ -40,8 +41,14 @@ from worldline._src.kernels.constraints.tables import (
     COLD,
     NEWTON_STEPS,
     OF_CONTACT,
+    OF_EQUALITY,
     OF_FRICTION,
     OF_LIMIT,
+    OF_MOTOR,
+    OF_SPEED,
+    OF_TENDON,
+    OF_TENDON_FRICTION,
+    OF_TENDON_INERTIA,
     SWEEPS,
     TAKEN,
 )
@@ -66,6 +73,9 @@ class Layout(NamedTuple):
     limit_kind: Any
     speed_dof: Any
     body_link: Any
+    motor_dof: Any
+    tendon: Any
+    equality: Any
 
 
 class FixedRows(NamedTuple):
@@ -82,6 +92,37 @@ class FixedRows(NamedTuple):
 
 
 @inline
+def _follower_dofs(layout, k):
+    """First and last degree of freedom that equality `k` of two coordinates or tendons can touch."""
+    equality, span, dofs = layout.equality, layout.tendon.tendon_span, layout.tendon.tendon_dof
+    a, b = equality.equality_first[k], equality.equality_second[k]
+    if b < 0:
+        b = a
+    if equality.equality_kind[k] == JOINT:
+        return min(a, b), max(a, b)
+    return min(dofs[span[a, 0]], dofs[span[b, 0]]), max(dofs[span[a, 1] - 1], dofs[span[b, 1] - 1])
+
+
+@inline
+def _dofs(layout, note, k):
+    """First and last degree of freedom that a row of anything but contacts can touch."""
+    span = layout.tendon.tendon_span
+    if note == OF_FRICTION:
+        d = layout.friction_dof[k]
+    elif note == OF_LIMIT:
+        d = layout.limit_dof[k]
+    elif note == OF_MOTOR:
+        d = layout.motor_dof[k, 0]
+    elif note == OF_EQUALITY:
+        return _follower_dofs(layout, k)
+    elif note == OF_SPEED:
+        d = layout.speed_dof[k]
+    else:
+        return layout.tendon.tendon_dof[span[k, 0]], layout.tendon.tendon_dof[span[k, 1] - 1]
+    return d, d
+
+
+@inline
 def _span(layout, dual, note, k):
     """First column and end of the trees that a row can touch."""
     start = dual.tree_dof
@@ -92,14 +133,8 @@ def _span(layout, dual, note, k):
         if b < 0:
             b = a
         return start[min(a, b)], start[max(a, b) + 1]
-    if note == OF_FRICTION:
-        d = layout.friction_dof[k]
-    elif note == OF_LIMIT:
-        d = layout.limit_dof[k]
-    else:
-        d = layout.speed_dof[k]
-    t = tree_of(start, d)
-    return start[t], start[t + 1]
+    low, high = _dofs(layout, note, k)
+    return start[tree_of(start, low)], start[tree_of(start, high) + 1]
 
 
 @inline
@@ -110,9 +145,25 @@ def _place(layout, dual, notes, frames, r):
         return dual.contact_kept[k] + r - frames.contact_row[k, 0]
     if note == OF_FRICTION:
         return k
+    at = layout.friction_dof.shape[0]
     if note == OF_LIMIT:
-        return layout.friction_dof.shape[0] + k
-    return layout.friction_dof.shape[0] + layout.limit_dof.shape[0] + k
+        return at + k
+    at += layout.limit_dof.shape[0]
+    if note == OF_SPEED:
+        return at + k
+    at += layout.speed_dof.shape[0]
+    if note == OF_MOTOR:
+        return at + k
+    at += layout.motor_dof.shape[0]
+    if note == OF_EQUALITY:
+        return at + k
+    # limit, dry friction and inertia of a tendon
+    at += layout.equality.equality_kind.shape[0] + 3 * k
+    if note == OF_TENDON_FRICTION:
+        at += 1
+    elif note == OF_TENDON_INERTIA:
+        at += 2
+    return at
 
 
 @inline
@@ -121,7 +172,7 @@ def _sided(layout, notes, r):
     note, k = notes.row_note[r, 0], notes.row_note[r, 1]
     if note == OF_LIMIT and layout.limit_kind[k] == 0:
         return layout.limit_dof[k]
-    if note != OF_LIMIT and note != OF_CONTACT and note != OF_FRICTION:
+    if note == OF_SPEED:
         return layout.speed_dof[k]
     return -1
 
@@ -151,6 +202,9 @@ def _keep(layout, made, n, force):
         if d >= 0:
             # at most one side of a world has a force
             kept[at] = kept[at] + made.rows.J[r, d] * force[r]
+        elif made.notes.row_note[r, 0] == OF_TENDON:
+            # both limits of a tendon, of which one has a force
+            kept[at] = kept[at] + force[r]
         else:
             kept[at] = force[r]
 
@@ -251,6 +305,10 @@ def _find_masks(dof, layout, made, n):
             found = 1 << layout.friction_dof[k]
         elif note == OF_LIMIT and layout.limit_kind[k] == 0:
             found = 1 << layout.limit_dof[k]
+        elif note == OF_MOTOR:
+            found = 1 << layout.motor_dof[k, 0]
+        elif note == OF_SPEED:
+            found = 1 << layout.speed_dof[k]
         else:
             for d in range(dual.row_first[r], dual.row_end[r]):
                 found |= 1 << d

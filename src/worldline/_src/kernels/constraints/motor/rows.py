@@ -60,7 +60,7 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
     if n >= 0:
         # servo: v + h a = v_command, so aref = (v_command - v) / h
         A = maximum(weights.dof_invweight[d], LEAST_INVERSE)
-        R, aref = HARDNESS * A, (command[d] - v[d]) / h
+        R, aref = HARDNESS * A, (command[d] - v[d]) * (1.0 / h)
         if motor.motor_kind[k] == MIMIC:
             e, ratio = motor.motor_dof[k, 1], motor.motor_number[k, 0]
             # mimic: r = q - ratio q_leader - offset, against the leader's velocity without constraints
@@ -71,6 +71,7 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
             if law.kind == HARD:
                 # hard: dr/dt at the end of the step = -erp r / h
                 aref = -(law.erp * r / h + speed) / h
+                aref = -((law.erp / h) * r + speed) * (1.0 / h)
             else:
                 made = soft_row(law, r, speed, A, h, safe)
                 aref, R = made.aref, made.R
@@ -95,7 +96,7 @@ def motor_constants(motor, drive, tau_io):
     for k in range(motor.motor_kind.shape[0]):
         d = motor.motor_dof[k, 0]
         if motor.motor_on[k] != 0:
-            tau_io[d] += constant_part(drive.dof_effort_lower[d], drive.dof_effort_limit[d])
+            tau_io[d] = tau_io[d] + constant_part(drive.dof_effort_lower[d], drive.dof_effort_limit[d])
 
 
 @inline

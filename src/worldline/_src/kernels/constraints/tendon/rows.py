@@ -16,6 +16,7 @@ from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATER
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     DROPPED,
+    HARD,
     OF_TENDON,
     OF_TENDON_FRICTION,
     OF_TENDON_INERTIA,
@@ -25,7 +26,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
-from worldline._src.scalar.ops import constant
+from worldline._src.scalar.ops import absolute, any_of, constant, minimum, where
 
 
 @inline
@@ -38,7 +39,7 @@ def _begin(tendon, k, column, sign, rows_out, notes_out, note):
     clear_rows(rows_out.J, n, 1)
     for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
         # degrees of freedom outside the island have no column, and no moment
-        if tendon.tendon_moment[i] != 0.0:
+        if any_of(absolute(tendon.tendon_moment[i]) > 0.0):
             rows_out.J[n, column[tendon.tendon_dof[i]]] = sign * tendon.tendon_moment[i]
     rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
     notes_out.row_active[n] = 1.0
@@ -62,7 +63,7 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
         if n >= 0:
             share = tendon.tendon_friction[k, 2]
             if share >= 1.0:
-                rows_out.aref[n], rows_out.D[n] = -rate / h, 1.0 / (HARDNESS * A)
+                rows_out.aref[n], rows_out.D[n] = rate * (-1.0 / h), 1.0 / (HARDNESS * A)
             else:
                 rows_out.aref[n] = -tendon.tendon_friction[k, 1] / tendon.tendon_friction[k, 3] * rate
                 rows_out.D[n] = 1.0 / regularizer(share, constant(A, rate))
@@ -71,12 +72,16 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
         r = s * (length - tendon.tendon_bound[k, side]) - tendon.tendon_bound[k, 2]
-        if r < 0.0 or (law.kind == 0.0 and r + h * s * rate < 0.0):
+        ahead = r
+        if law.kind == HARD:
+            ahead = minimum(r, r + (h * s) * rate)
+        if any_of(ahead < 0.0):
             n = _begin(tendon, k, column, s, rows_out, notes_out, OF_TENDON)
             if n >= 0:
                 made = soft_row(law, r, s * rate, A, h, safe)
                 rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
                 rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, r
+                notes_out.row_active[n] = where(ahead < 0.0, 1.0, constant(0.0, ahead))
                 notes_out.counter[ACTIVE_LIMITS] += 1
 
 
