@@ -33,7 +33,7 @@ BOXES = """<body name="crate" pos=".6 0 .5"><freejoint/><geom type="box" size=".
   <body name="lid" pos=".6 0 .8"><freejoint/><geom type="box" size=".1 .1 .05" contype="1"/></body>"""
 """Boxes that meet boxes."""
 TIE = '<equality><weld body1="crate" body2="lid" active="false"/></equality>'
-"""An equality, which lanes do not have even where it is off."""
+"""A weld, which lanes do not have even where it is off."""
 
 
 def robot(option: str = "", more: str = "", tie: str | None = None) -> msd.World:

@@ -49,15 +49,18 @@ _INERTIAL = (
 )
 MIMIC = (
     '<robot name="fingers"><link name="base"/>'
+    + f'<link name="palm">{_INERTIAL}</link>'
+    + '<joint name="lift" type="prismatic"><parent link="base"/><child link="palm"/><axis xyz="0 0 1"/>'
+    + '<limit lower="-9" upper="9" effort="50" velocity="900"/></joint>'
     + "".join(f'<link name="finger{k}">{_INERTIAL}</link>' for k in range(3))
     + "".join(
-        f'<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="finger{k}"/><axis xyz="0 1 0"/>'
+        f'<joint name="j{k}" type="revolute"><parent link="palm"/><child link="finger{k}"/><axis xyz="0 1 0"/>'
         f'<origin xyz="0 {0.2 * k} 0"/><limit lower="-2" upper="2" effort="{effort}" velocity="900"/>{mimic}</joint>'
-        for k, (parent, effort, mimic) in enumerate(
+        for k, (effort, mimic) in enumerate(
             [
-                ("base", 50, ""),
-                ("finger0", 0.6, '<mimic joint="j0" multiplier="-0.7" offset="0.1"/>'),
-                ("finger0", 500, '<mimic joint="j0" multiplier="1.5"/>'),
+                (50, ""),
+                (0.6, '<mimic joint="j0" multiplier="-0.7" offset="0.1"/>'),
+                (500, '<mimic joint="j0" multiplier="1.5"/>'),
             ]
         )
     )
@@ -136,9 +139,9 @@ def test_they_act():
     free.joint_velocities[:] = batch.joint_velocities
     for which in (batch, free):
         which.step(30)
-    wanted = 1.5 * batch.joint_positions[:, 0]
-    apart = np.abs(batch.joint_positions[:, 2] - wanted).mean()
-    assert apart < 0.5 * np.abs(free.joint_positions[:, 2] - 1.5 * free.joint_positions[:, 0]).mean()
+    wanted = 1.5 * batch.joint_positions[:, 1]
+    apart = np.abs(batch.joint_positions[:, 3] - wanted).mean()
+    assert apart < 0.5 * np.abs(free.joint_positions[:, 3] - 1.5 * free.joint_positions[:, 1]).mean()
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ _PI = 3.141592653589793
 
 @inline
 def _drag(density, area, v):
-    return (-0.5 * density * area) * absolute(v) * v
+    return -0.5 * density * area * absolute(v) * v
 
 
 @inline
 def _spin_drag(density, size, across, along, w):
-    return (-density * size * (across**4 + along**4) * (1.0 / 64.0)) * absolute(w) * w
+    return -density * size * (across**4 + along**4) * absolute(w) * w * (1.0 / 64.0)
 
 
 @kernel

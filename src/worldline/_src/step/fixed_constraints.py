@@ -257,7 +257,9 @@ class FixedConstraints(Constraints):
             found.append(
                 "closures, joints between bodies and equalities of anything but coordinates and tendons"
             )
-        if (column.equality_number[:, 11:] < _UNBREAKABLE).any():
+        if (column.equality_law[:, t.KIND] == t.HARD).any():
+            found.append("hard equalities")
+        if (column.equality_number[:, 11:13] < _UNBREAKABLE).any():
             found.append("equalities that break")
         if np.isin(column.node_kind, (SPHERE_NODE, CYLINDER_NODE)).any():
             found.append("tendons that wrap around shapes")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of coordinates and lengths of tendons that follow others, for several worlds at once.
 
-What `equality/rows.py` does for these kinds, free of branches on numbers: the residual is
+What `equality/rows.py` does for soft ones of these kinds, free of branches on numbers: the residual is
 x - x_0 - p(y - y_0) with a polynomial p, its Jacobian that of x less p' times that of y.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.equality.kinds import JOINT
-from worldline._src.kernels.constraints.equality.rows import FASTEST_CLOSING, ON
+from worldline._src.kernels.constraints.equality.rows import ON
 from worldline._src.kernels.constraints.jacobians import clear_rows
-from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, load_law, soft_row
+from worldline._src.kernels.constraints.laws import LEAST_INVERSE, load_law, soft_row
 from worldline._src.kernels.constraints.rows import EQUALITY
-from worldline._src.kernels.constraints.tables import DROPPED, HARD, OF_EQUALITY, ROWS, SAFE, STEP
-from worldline._src.scalar.ops import clamp, constant
+from worldline._src.kernels.constraints.tables import DROPPED, OF_EQUALITY, ROWS, SAFE, STEP
+from worldline._src.scalar.ops import constant
 
 
 @inline
@@ -66,12 +66,8 @@ def _follower(equality, tendon, weights, moving, column, k, rows_out, notes_out)
         if b >= 0:
             u = _add_tendon(tendon, b, -slope, column, v, J, n, u)
     A, law = max(number[k, 8], LEAST_INVERSE), load_law(equality.equality_law, k)
-    if law.kind == HARD:
-        closing = clamp(r * (law.erp / h), -FASTEST_CLOSING, FASTEST_CLOSING)
-        rows_out.aref[n], rows_out.D[n] = (-closing - u) * (1.0 / h), constant(1.0 / (HARDNESS * A), r)
-    else:
-        made = soft_row(law, r, u, constant(A, r), h, weights.option[SAFE] != 0.0)
-        rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
+    made = soft_row(law, r, u, constant(A, r), h, weights.option[SAFE] != 0.0)
+    rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
     rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = none, EQUALITY, 0
     notes_out.row_residual[n], notes_out.row_active[n] = r, one
     notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_EQUALITY, k
