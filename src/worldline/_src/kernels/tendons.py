@@ -175,11 +175,6 @@ def tendon_forces(tendon_io, tau_io):
     for k in range(spring.shape[0]):
         length, rate = tendon.tendon_size[k, 0], tendon.tendon_size[k, 1]
         # f = k (bound - L) outside of the rest interval, minus b dL/dt;  tau_d += m_d f
-        force = -spring[k, 1] * rate
-        if length < spring[k, 2]:
-            force += spring[k, 0] * (spring[k, 2] - length)
-        elif length > spring[k, 3]:
-            force += spring[k, 0] * (spring[k, 3] - length)
         beyond = where(length > spring[k, 3], spring[k, 3] - length, constant(0.0, length))
         stretch = where(length < spring[k, 2], spring[k, 2] - length, beyond)
         force = -spring[k, 1] * rate + spring[k, 0] * stretch

@@ -70,7 +70,6 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
             law = load_law(motor.motor_law, k)
             if law.kind == HARD:
                 # hard: dr/dt at the end of the step = -erp r / h
-                aref = -(law.erp * r / h + speed) / h
                 aref = -((law.erp / h) * r + speed) * (1.0 / h)
             else:
                 made = soft_row(law, r, speed, A, h, safe)
