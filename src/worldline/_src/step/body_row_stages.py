@@ -9,6 +9,8 @@ alone (`kernels/constraints/body_rows.py`).
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import body_rows
 from worldline._src.kernels.constraints.body_blocks import (
@@ -159,33 +161,43 @@ def _add_groups(first, end, contact, a, b, sizes, groups, group_out):
     return groups
 
 
+class GroupMaking(NamedTuple):
+    """What rows of groups are made with: views, cut once for an island; width: of its rows."""
+
+    program: Any
+    island: Any
+    members: Any
+    trees: Any
+    v: Any
+    prescribed: Any
+    mobile: Any
+    width: Any
+
+
 @inline
-def _make_group(m, c, args, d, a, b, contact, links, width, groups):
+def _make_group(m, c, args, d, making, a, b, contact, links, groups):
     """Call the stages that make rows, for trees `a` and `b`, and add their groups; returns how many.
 
-    links: range of the links of these stages. width: of the rows of the island.
+    links: range of the links of these stages.
     """
-    tm, tc, td = trees_of(args, d)
-    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    trees, first, second = body_tree_view(m, c, args, d), island.counter[ROWS], b if b != a else -1
-    v, prescribed = operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
-    mobile = chain_view(tm, tc, td).dof_mobile
+    island, trees, width = making.island, making.trees, making.width
+    first, second = island.counter[ROWS], b if b != a else -1
     sizes = side_columns(island, trees.tree_node, a), side_columns(island, trees.tree_node, second)
     kept, columns = row_columns(island, trees.tree_node, a, b)
     made = max(width, padded_columns(columns))
-    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = columns, width
-    kept_rows = row_view(m, c, args, d)
-    args[ISLAND_WIDTH] = made
+    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = columns, made
     rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
-    _open_side(island, a, 0, sizes[0], kept, v, island_v)
-    _open_side(island, second, sizes[0], sizes[1], kept, v, island_v)
+    _open_side(island, a, 0, sizes[0], kept, making.v, island_v)
+    _open_side(island, second, sizes[0], sizes[1], kept, making.v, island_v)
     for k in range(links[0], links[1]):
-        call_linked(program[k], m, c, args, d)
+        call_linked(making.program[k], m, c, args, d)
     end, column = island.counter[ROWS], island.dof_column
-    _hide_prescribed(rows, first, end, column, island.tree_dof, a, mobile, prescribed)
-    _hide_prescribed(rows, first, end, column, island.tree_dof, second, mobile, prescribed)
+    _hide_prescribed(rows, first, end, column, island.tree_dof, a, making.mobile, making.prescribed)
+    _hide_prescribed(rows, first, end, column, island.tree_dof, second, making.mobile, making.prescribed)
     if made > width:
         # the columns of both trees come first in rows, so rows move towards the start of the storage
+        args[ISLAND_WIDTH] = width
+        kept_rows = row_view(m, c, args, d)
         for row in range(first, end):
             for j in range(width):
                 kept_rows.J[row, j] = rows.J[row, j]
@@ -197,16 +209,16 @@ def _make_group(m, c, args, d, a, b, contact, links, width, groups):
 
 
 @inline
-def _contact_groups(m, c, args, d, pair, width, groups):
+def _contact_groups(m, c, args, d, making, pair, groups):
     """Rows of all contacts of the island at hand; returns how many groups there are then."""
-    island = island_view(m, c, args, d)
+    island = making.island
     counter = island.counter
     begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
     for i in range(begin, end):
         k = island.contact_order[i]
         a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
         counter[CONTACT_FIRST], counter[CONTACT_END] = i, i + 1
-        groups = _make_group(m, c, args, d, a, b, k, (CONTACT_LINK, CONTACT_LINK + 1), width, groups)
+        groups = _make_group(m, c, args, d, making, a, b, k, (CONTACT_LINK, CONTACT_LINK + 1), groups)
     counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
     return groups
 
@@ -223,17 +235,13 @@ def _set_ranges(members_out, t, limit, friction, motor, equality, tendon, speed)
 
 
 @inline
-def _tree_groups(m, c, args, d, is_last, width, groups):
+def _tree_groups(m, c, args, d, making, is_last, groups):
     """Rows of trees without those of contacts, or those of speed limits, which come last of all.
 
     Ranges of a tree are narrowed to the constraints that touch the same trees: those of its joints together,
     then equalities and tendons one by one. Returns how many groups there are then.
     """
-    island, members, trees = (
-        island_view(m, c, args, d),
-        member_view(m, c, args, d),
-        body_tree_view(m, c, args, d),
-    )
+    island, members, trees = making.island, making.members, making.trees
     counter, none = island.counter, (0, 0)
     trees_begin, trees_end = counter[TREE_FIRST], counter[TREE_END]
     begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
@@ -252,20 +260,20 @@ def _tree_groups(m, c, args, d, is_last, width, groups):
         speed = members.tree_speed[t], members.tree_speed[t + 1]
         if is_last:
             _set_ranges(members, t, none, none, none, none, none, speed)
-            groups = _make_group(m, c, args, d, t, -1, -1, links, width, groups)
+            groups = _make_group(m, c, args, d, making, t, -1, -1, links, groups)
         else:
             _set_ranges(members, t, limit, friction, motor, none, none, none)
-            groups = _make_group(m, c, args, d, t, -1, -1, links, width, groups)
+            groups = _make_group(m, c, args, d, making, t, -1, -1, links, groups)
             for k in range(equality[0], equality[1]):
                 one = members.equality_order[k]
                 a, b = trees.equality_tree[one, 0], trees.equality_tree[one, 1]
                 _set_ranges(members, t, none, none, none, (k, k + 1), none, none)
-                groups = _make_group(m, c, args, d, a, b, -1, links, width, groups)
+                groups = _make_group(m, c, args, d, making, a, b, -1, links, groups)
             for k in range(tendon[0], tendon[1]):
                 one = members.tendon_order[k]
                 a, b = trees.tendon_tree[one, 0], trees.tendon_tree[one, 1]
                 _set_ranges(members, t, none, none, none, none, (k, k + 1), none)
-                groups = _make_group(m, c, args, d, a, b, -1, links, width, groups)
+                groups = _make_group(m, c, args, d, making, a, b, -1, links, groups)
         _set_ranges(members, t, limit, friction, motor, equality, tendon, speed)
     counter[TREE_FIRST], counter[TREE_END] = trees_begin, trees_end
     counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
@@ -383,11 +391,21 @@ def solve_body_rows(m, c, args, d):
     body_trees, free = body_tree_view(m, c, args, d), are_free(pgs_work_view(m, c, args, d).tree_link, island)
     width, _ = row_width(island, members, body_trees, pair)
     groups, n = 0, 0
+    making = GroupMaking(
+        program_view(m, c, args, d).program,
+        island,
+        members,
+        body_trees,
+        operands.v,
+        control_view(tm, tc, td).a_target,
+        chain_view(tm, tc, td).dof_mobile,
+        width,
+    )
     if not free:
-        groups = _tree_groups(m, c, args, d, False, width, groups)
-    groups = _contact_groups(m, c, args, d, pair, width, groups)
+        groups = _tree_groups(m, c, args, d, making, False, groups)
+    groups = _contact_groups(m, c, args, d, making, pair, groups)
     if not free:
-        groups = _tree_groups(m, c, args, d, True, width, groups)
+        groups = _tree_groups(m, c, args, d, making, True, groups)
     mass_trees = IslandTrees(
         inertia_view(tm, tc, td).link_mass,
         tree_span_view(m, c, args, d).tree_links,

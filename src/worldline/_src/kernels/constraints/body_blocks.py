@@ -68,7 +68,11 @@ def keep_mass(M, n, at, matrix_out):
     for i in range(n):
         for j in range(n):
             matrix_out[at + n * i + j] = M[i, j]
-    _invert(matrix_out[at : at + n * n], n, n, matrix_out[at + n * n : at + 2 * n * n])
+    kept, inverse = matrix_out[at : at + n * n], matrix_out[at + n * n : at + 2 * n * n]
+    if n == SIDE:
+        _invert(kept, SIDE, SIDE, inverse)
+    else:
+        _invert(kept, n, n, inverse)
 
 
 @kernel
@@ -131,28 +135,50 @@ def group_width(trees, g):
 
 
 @inline
+def is_of_bodies(trees, g):
+    """Whether group `g` has the twelve columns of two free bodies: three packs, loops of constant length."""
+    return trees.group[g, SIZE] == SIDE and trees.group[g, SECOND_SIZE] == SIDE
+
+
+@inline
+def _load_side(x, first, size, at, local_out):
+    for j in range(size):
+        local_out[at + j] = x[first + j] if first >= 0 else 0.0
+
+
+@inline
+def _store_side(local, at, size, first, x_out):
+    if first >= 0:
+        for j in range(size):
+            x_out[first + j] = local[at + j]
+
+
+@inline
 def load_sides(trees, g, x, local_out):
     """Entries of x in the columns of group `g`, zeros on a side without a tree and in the padding."""
-    at = 0
-    for side in range(COLUMN, TREE, 2):
-        first, size = trees.group[g, side], trees.group[g, side + 1]
-        for j in range(size):
-            local_out[at + j] = x[first + j] if first >= 0 else 0.0
-        at += size
-    for j in range(at, group_width(trees, g)):
-        local_out[j] = 0.0
+    first, second = trees.group[g, COLUMN], trees.group[g, SECOND_COLUMN]
+    if is_of_bodies(trees, g):
+        _load_side(x, first, SIDE, 0, local_out)
+        _load_side(x, second, SIDE, SIDE, local_out)
+    else:
+        m, n = trees.group[g, SIZE], trees.group[g, SECOND_SIZE]
+        _load_side(x, first, m, 0, local_out)
+        _load_side(x, second, n, m, local_out)
+        for j in range(m + n, group_width(trees, g)):
+            local_out[j] = 0.0
 
 
 @inline
 def store_sides(trees, g, local, x_out):
     """The way back of `load_sides`."""
-    at = 0
-    for side in range(COLUMN, TREE, 2):
-        first, size = trees.group[g, side], trees.group[g, side + 1]
-        if first >= 0:
-            for j in range(size):
-                x_out[first + j] = local[at + j]
-        at += size
+    first, second = trees.group[g, COLUMN], trees.group[g, SECOND_COLUMN]
+    if is_of_bodies(trees, g):
+        _store_side(local, 0, SIDE, first, x_out)
+        _store_side(local, SIDE, SIDE, second, x_out)
+    else:
+        m, n = trees.group[g, SIZE], trees.group[g, SECOND_SIZE]
+        _store_side(local, 0, m, first, x_out)
+        _store_side(local, m, n, second, x_out)
 
 
 @inline

@@ -31,6 +31,7 @@ from worldline._src.kernels.constraints.body_blocks import (
     STRIDE,
     TREE,
     group_width,
+    is_of_bodies,
     load_sides,
     node_count,
 )
@@ -81,16 +82,25 @@ class Pairs(NamedTuple):
 
 
 @inline
+def _times_matrix(matrix, at, n, x, first, y_out):
+    """y = B x for the (n, n) matrix that begins at `at`; x and y from `first` on."""
+    for j in range(n):
+        total = 0.0
+        for k in range(n):
+            total += matrix[at + n * j + k] * x[first + k]
+        y_out[first + j] = total
+
+
+@inline
 def times_mass(trees, island, x, y_out):
     """y = M x."""
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
-        first, n, at = trees.column[trees.tree_dof[t]], SIDE * node_count(trees, t), trees.matrix_at[t]
-        for j in range(n):
-            total = 0.0
-            for k in range(n):
-                total += trees.matrix[at + n * j + k] * x[first + k]
-            y_out[first + j] = total
+        first, nodes, at = trees.column[trees.tree_dof[t]], node_count(trees, t), trees.matrix_at[t]
+        if nodes == 1:
+            _times_matrix(trees.matrix, at, SIDE, x, first, y_out)
+        else:
+            _times_matrix(trees.matrix, at, SIDE * nodes, x, first, y_out)
 
 
 @inline
@@ -98,30 +108,62 @@ def row_motions(trees, rows, x, local, y_out):
     """y = J x."""
     for g in range(trees.groups):
         load_sides(trees, g, x, local)
-        width = group_width(trees, g)
-        for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
-            total = load_row(rows.J, k, 0) * load_pack(local, 0)
-            for j in range(PACK, width, PACK):
-                total = total + load_row(rows.J, k, j) * load_pack(local, j)
-            y_out[k] = sum_pack(total)
+        first, end = trees.group[g, FIRST_ROW], trees.group[g, END_ROW]
+        if is_of_bodies(trees, g):
+            u, v, w = load_pack(local, 0), load_pack(local, PACK), load_pack(local, 2 * PACK)
+            for k in range(first, end):
+                total = load_row(rows.J, k, 0) * u + load_row(rows.J, k, PACK) * v
+                y_out[k] = sum_pack(total + load_row(rows.J, k, 2 * PACK) * w)
+        else:
+            width = group_width(trees, g)
+            for k in range(first, end):
+                total = load_row(rows.J, k, 0) * load_pack(local, 0)
+                for j in range(PACK, width, PACK):
+                    total = total + load_row(rows.J, k, j) * load_pack(local, j)
+                y_out[k] = sum_pack(total)
+
+
+@inline
+def _force_of_group(trees, g, rows, force, local_out):
+    """J^T f in the columns of group `g`."""
+    first, end = trees.group[g, FIRST_ROW], trees.group[g, END_ROW]
+    if is_of_bodies(trees, g):
+        u, v, w = pack_of(0.0), pack_of(0.0), pack_of(0.0)
+        for k in range(first, end):
+            u = u + force[k] * load_row(rows.J, k, 0)
+            v = v + force[k] * load_row(rows.J, k, PACK)
+            w = w + force[k] * load_row(rows.J, k, 2 * PACK)
+        store_pack(local_out, 0, u)
+        store_pack(local_out, PACK, v)
+        store_pack(local_out, 2 * PACK, w)
+    else:
+        for j in range(0, group_width(trees, g), PACK):
+            total = pack_of(0.0)
+            for k in range(first, end):
+                total = total + force[k] * load_row(rows.J, k, j)
+            store_pack(local_out, j, total)
+
+
+@inline
+def _take_side(local, at, size, first, y_io):
+    if first >= 0:
+        for j in range(size):
+            y_io[first + j] -= local[at + j]
 
 
 @inline
 def _take_forces(trees, rows, force, local, y_io):
     """y -= J^T f."""
     for g in range(trees.groups):
-        for j in range(0, group_width(trees, g), PACK):
-            total = pack_of(0.0)
-            for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
-                total = total + force[k] * load_row(rows.J, k, j)
-            store_pack(local, j, total)
-        at = 0
-        for side in range(COLUMN, TREE, 2):
-            first, size = trees.group[g, side], trees.group[g, side + 1]
-            if first >= 0:
-                for j in range(size):
-                    y_io[first + j] -= local[at + j]
-            at += size
+        _force_of_group(trees, g, rows, force, local)
+        first, second = trees.group[g, COLUMN], trees.group[g, SECOND_COLUMN]
+        if is_of_bodies(trees, g):
+            _take_side(local, 0, SIDE, first, y_io)
+            _take_side(local, SIDE, SIDE, second, y_io)
+        else:
+            m = trees.group[g, SIZE]
+            _take_side(local, 0, m, first, y_io)
+            _take_side(local, m, trees.group[g, SECOND_SIZE], second, y_io)
 
 
 @inline
@@ -225,27 +267,45 @@ def _begin_hessian(trees, island, pairs, between_out):
 
 
 @inline
+def _scale_rows(J, first, count, nodes, weight, X_out):
+    """X = D J of springs, a node in whole packs."""
+    for r in range(count):
+        scale = weight[first + r]
+        for i in range(nodes):
+            for j in range(SIDE):
+                X_out[r, STRIDE * i + j] = scale * J[first + r, SIDE * i + j]
+
+
+@inline
+def _turn_rows(J, first, count, nodes, C, X_out):
+    """X = C J of a sliding cone, a node in whole packs."""
+    for r in range(count):
+        for i in range(nodes):
+            for j in range(SIDE):
+                total = 0.0
+                for k in range(count):
+                    total += C[r, k] * J[first + k, SIDE * i + j]
+                X_out[r, STRIDE * i + j] = total
+
+
+@inline
 def _weigh_rows(rows, first, count, nodes, jar, weight, C_out, X_out):
-    """X = D J of springs or C J of a sliding cone, a node in whole packs; False where no row pushes."""
-    pushes = False
-    if weight[first] < 0.0:
-        pushes = True
+    """X = D J of springs or C J of a sliding cone; False where no row pushes."""
+    pushes = weight[first] < 0.0
+    if pushes:
         _, N, T = cone_measures(rows, first, jar)
         sliding_hessian(rows, first, jar, N, T, C_out)
-        for r in range(count):
-            for i in range(nodes):
-                for j in range(SIDE):
-                    total = 0.0
-                    for k in range(count):
-                        total += C_out[r, k] * rows.J[first + k, SIDE * i + j]
-                    X_out[r, STRIDE * i + j] = total
+        if nodes == 2:
+            _turn_rows(rows.J, first, count, 2, C_out, X_out)
+        else:
+            _turn_rows(rows.J, first, count, nodes, C_out, X_out)
     else:
         for r in range(count):
-            scale = weight[first + r]
-            pushes = pushes or scale > 0.0
-            for i in range(nodes):
-                for j in range(SIDE):
-                    X_out[r, STRIDE * i + j] = scale * rows.J[first + r, SIDE * i + j]
+            pushes = pushes or weight[first + r] > 0.0
+        if pushes and nodes == 2:
+            _scale_rows(rows.J, first, count, 2, weight, X_out)
+        elif pushes:
+            _scale_rows(rows.J, first, count, nodes, weight, X_out)
     return pushes
 
 
