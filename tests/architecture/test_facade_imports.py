@@ -25,7 +25,7 @@ MODULES = {name_of(path): path for path in FACADE.rglob("*.py") if path.name != 
 
 
 HANDLES = set(
-    """closure_projection collections construction degree_of_freedom end_effector freezing ground_contact joint
+    """closure_projection closure_residual collections construction degree_of_freedom end_effector freezing ground_contact joint
     joint_parameters joint_wrench link loop_closure mimic multibody multibody_terms notebook recording recording_plot
     replay_page rigid_body shapes subsets subtrees world_joint""".split()
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from worldline import simulation as sx
 from worldline.collision import CollisionShape
@@ -135,12 +136,16 @@ def test_the_residual_of_an_axis_tells_its_opposite_from_itself(turn, residual):
         np.testing.assert_allclose(value[3:], residual, atol=1e-12)
 
 
+@pytest.mark.parametrize("axis", ["x", (0.6, 0.8, 0.0), (0.5, -0.5, 0.7)])
 @pytest.mark.parametrize("angle", [0.3, 1.4, 1.7, 3.0, np.pi])
-def test_a_solved_axis_is_led_to_the_same_direction(angle):
-    """Soft, so that the turn takes many steps: the opposite direction is no place to rest."""
+def test_a_solved_axis_is_led_to_the_same_direction(angle, axis):
+    """At a bounded speed, so that the turn takes many steps: the opposite direction is no place to rest."""
     world = sx.World(gravity=(0, 0, 0), time_step=0.001)
     a = world.add_rigid_body("a", mass=1.0, inertia=np.diag([0.2, 0.3, 0.4]))
-    a.transform = turned("x", angle)
+    start = turned("x", angle)
+    if axis != "x":
+        start[:3, :3] = Rotation.from_rotvec(angle * np.array(axis) / np.linalg.norm(axis)).as_matrix()
+    a.transform = start
     closure = solved(world, a, sx.Frame.world(), Family.AXIS)
     largest = closure.compute_residual().norm
     for _ in range(40):

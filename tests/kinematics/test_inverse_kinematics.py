@@ -420,10 +420,16 @@ def test_residuals_of_closures_are_those_of_the_closure():
         error = question.errors(question.problem(), q)[0]
         residual = closure.compute_residual()
         wanted = residual.norm
-        if family is sx.LoopClosureFamily.AXIS:
-            # the chord between the axes, which has no kink at a right angle
-            a, b = (left.transform @ closure.offset_a)[:3, 2], (right.transform @ closure.offset_b)[:3, 2]
+        # the chord between the axes, which has no kink at a right angle
+        a, b = (left.transform @ closure.offset_a)[:3, 2], (right.transform @ closure.offset_b)[:3, 2]
+        if family in (sx.LoopClosureFamily.AXIS, sx.LoopClosureFamily.REVOLUTE):
             wanted = np.hypot(np.linalg.norm(residual.translation), np.linalg.norm(a - b))
+        elif family is sx.LoopClosureFamily.PLANAR:
+            wanted = np.hypot(residual.value[0], np.linalg.norm(a - b))
+        elif family is sx.LoopClosureFamily.UNIVERSAL:
+            # the tilt towards x, stretched as the chord is
+            tilt = residual.value[3] * np.sqrt(2.0 / (1.0 + a @ b))
+            wanted = np.hypot(np.linalg.norm(residual.translation), tilt)
         assert error == pytest.approx(wanted, rel=1e-12), family
 
 

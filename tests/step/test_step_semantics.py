@@ -299,8 +299,15 @@ def test_drives_of_a_scene_act_in_every_path(drive):
     sim.step(40)
     wm.step(model, state, control, steps=40)
     assert sim.q.tobytes() == state.joint_q.tobytes() == wanted.tobytes()
-    with pytest.raises(NotImplementedError, match=r"follow a velocity|servos"):
-        wm.LaneSimulation(model, 2)
+    if drive is not msd.DriveType.Servo:
+        with pytest.raises(NotImplementedError, match="follow a velocity"):
+            wm.LaneSimulation(model, 2)
+        return
+    lanes = wm.LaneSimulation(model, 2)
+    lanes.v_target[:] = [[0.4], [-0.4]]
+    lanes.step(40)
+    np.testing.assert_allclose(lanes.q[0], wanted, rtol=0, atol=1e-12)
+    assert np.abs(lanes.q[1] - wanted).max() > 1e-4, "each world follows its own command"
 
 
 def test_targets_of_a_scene_act_in_every_path():

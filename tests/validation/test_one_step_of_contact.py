@@ -158,7 +158,7 @@ def slider(scene):
 
 
 @pytest.mark.parametrize(("connect", "along"), [(rod, 0.0), (slider, 1.5)])
-def test_a_closure_that_turns_stays_closed_to_third_order(connect, along):
+def test_a_closure_that_turns_stays_closed(connect, along):
     spin, errors = np.array([0.0, 0.0, 4.0]), []
     for h in (4e-3, 2e-3, 1e-3):
         world = pair(h, connect)
@@ -174,5 +174,4 @@ def test_a_closure_that_turns_stays_closed_to_third_order(connect, along):
         across = b.rotation.T @ gap
         errors.append(abs(np.linalg.norm(gap) - 1.0) if connect is rod else np.abs(across[1:]).max())
         assert np.abs(column["residual"][:1]).max() < 1e-12
-    orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert (orders > 2.7).all(), (errors, orders)
+    assert max(errors) < 1e-12, errors

@@ -85,8 +85,9 @@ def row_of(subject: Subject, task: Task, start: Array) -> TaskRow:
             ik.COUPLING, first, IDENTITY, second, weight=tuple(task.weight), own=own, tolerance=task.tolerance
         )
     if isinstance(task, ClosureTask):
-        row = subject.closure(task.closure)
-        return row._replace(weight=(float(task.weight[0]),) * 6, tolerance=task.tolerance)  # type: ignore[index]
+        row, weight = subject.closure(task.closure), float(task.weight[0])  # type: ignore[index]
+        # rows that the family of the closure leaves free have no weight
+        return row._replace(weight=tuple(weight * own for own in row.weight), tolerance=task.tolerance)
     raise ArgumentError(f"tasks must be tasks of worldline.kinematics, got {task!r}")
 
 

@@ -24,8 +24,11 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, kinematics, mass_factor
 from worldline._src.kernels.anchors import anchor_poses, anchor_position
 from worldline._src.kernels.constraints.equality.kinds import (
+    AXIS,
     JOINT,
+    PLANE,
     ROW_COUNT,
+    SCREW,
     PointMotion,
     anchor_axes,
     is_carried,
@@ -49,7 +52,7 @@ from worldline._src.kernels.constraints.equality.rows import FASTEST_CLOSING, ON
 from worldline._src.kernels.constraints.island_mass import island_mass
 from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
 from worldline._src.scalar.memory import matrix, pointer
-from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, sqrt, where
+from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
 from worldline._src.spatial.vec3 import Vec3
 
 TOLERANCE = 1e-13
@@ -113,8 +116,24 @@ def loop_square(loop, g):
 
 
 @inline
-def loop_rows(loop, g, held, q, v):
-    """Jacobian and residuals of the equalities of a mechanism that are on."""
+def _keep_meridian(residual_io, goal, n):
+    """Measure two axes at more than a right angle along the meridian on which the step closes them.
+
+    Their residual is 2 d - s with d = s / |s|, while rows have the rate of -s (`kinds.py`): where s moves
+    sideways, d turns by 1 / |s|. With d of the goal, which the step keeps, the rate is exact.
+    """
+    x, y = residual_io[n], residual_io[n + 1]
+    size, kept = sqrt(x * x + y * y), sqrt(goal[n] * goal[n] + goal[n + 1] * goal[n + 1])
+    if size > 1.0 and kept > 0.0:
+        # s = d (2 - |r|), and r = 2 d_goal - s
+        share = (2.0 - size) / size
+        residual_io[n] = 2.0 * goal[n] / kept - share * x
+        residual_io[n + 1] = 2.0 * goal[n + 1] / kept - share * y
+
+
+@inline
+def loop_rows(loop, g, held, q, v, has_goals):
+    """Jacobian and residuals of the equalities of a mechanism that are on; has_goals: of this step."""
     span, J, residual = loop.loop_span, loop_jacobian(loop, g, loop.loop_J).values, loop.loop_r
     equality, targets, bodies = held.equality, held.targets, held.bodies
     X, axes = targets.anchor_X, loop.loop_axes
@@ -137,7 +156,9 @@ def loop_rows(loop, g, held, q, v):
                 size = absolute(p_a.x) + absolute(p_a.y) + absolute(p_a.z)
                 if is_carried(kind):
                     p_b = p_a
-                anchor_axes(equality, k, X, still, still, axes, residual, first + n)
+                moved = anchor_axes(equality, k, X, still, still, axes, residual, first + n)
+                if has_goals and (kind == AXIS or kind == PLANE or kind == SCREW):
+                    _keep_meridian(residual, loop.loop_goal, first + n + moved)
                 link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
                 add_axes_motion(bodies, link_a, p_a, still, v, axes, count, 1.0, J, n)
                 add_axes_motion(bodies, link_b, p_b, still, v, axes, count, -1.0, J, n)
@@ -147,11 +168,20 @@ def loop_rows(loop, g, held, q, v):
 
 
 @inline
-def _set_goals(loop, g, h):
-    """What residuals shall be at the end of the step: nothing, or less by what a bounded speed allows."""
-    most = constant(FASTEST_CLOSING, h) * h
-    for i in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
-        loop.loop_goal[i] = loop.loop_r[i] - clamp(loop.loop_r[i], -most, most)
+def _set_goals(loop, g, equality, h):
+    """What residuals shall be at the end of the step: nothing, or less by what a bounded speed allows.
+
+    All rows of an equality shrink by the same share, so that its residual keeps its direction.
+    """
+    most, n = constant(FASTEST_CLOSING, h) * h, loop.loop_span[g, ROW_FIRST]
+    for e in range(loop.loop_span[g, EQUALITY_FIRST], loop.loop_span[g, EQUALITY_END]):
+        count, largest = ROW_COUNT[equality.equality_kind[loop.loop_equality[e]]], constant(0.0, h)
+        for i in range(n, n + count):
+            largest = maximum(largest, absolute(loop.loop_r[i]))
+        share = where(largest > most, 1.0 - most / maximum(largest, most), constant(0.0, h))
+        for i in range(n, n + count):
+            loop.loop_goal[i] = share * loop.loop_r[i]
+        n += count
 
 
 @inline
@@ -280,10 +310,10 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
             motion[d] = constant(0.0, h)
         left = False
         for g in range(loop.loop_span.shape[0]):
-            loop_rows(loop, g, held, q_io, v_io)
+            loop_rows(loop, g, held, q_io, v_io, iteration > 0)
             before = state[g, FAR]
             if iteration == 0:
-                _set_goals(loop, g, h)
+                _set_goals(loop, g, held.equality, h)
             far = _distance(loop, g, h)
             state[g, FAR] = far
             if iteration == 0:
@@ -313,7 +343,7 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
         anchor_poses(tree, pos, anchors)
     for g in range(loop.loop_span.shape[0]):
         if left:
-            loop_rows(loop, g, held, q_io, v_io)
+            loop_rows(loop, g, held, q_io, v_io, True)
         for _ in range(_VELOCITY_ROUNDS):
             _across(loop, g, v_io, constant(1.0, h))
             push_loop(loop, g, v_io)
@@ -329,7 +359,7 @@ def lead_loops(loop, held, h, q, a, crb_out, v_io):
     energy by turning. That is the step of RATTLE [Andersen 1983]. Needs poses and anchors of the start.
     """
     for g in range(loop.loop_span.shape[0]):
-        loop_rows(loop, g, held, q, v_io)
+        loop_rows(loop, g, held, q, v_io, False)
         factor_loop(loop, g, held.trees, crb_out)
         _across(loop, g, a, 0.5 * h)
         push_loop(loop, g, v_io)

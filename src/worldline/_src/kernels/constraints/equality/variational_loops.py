@@ -39,7 +39,7 @@ def start_loops(loop, held, h, q, v, crb_out):
     """Jacobians at the start of a step with their factors; no impulses yet. Needs poses there."""
     anchor_poses(held.trees.tree, held.trees.pos, held.anchors)
     for g in range(loop.loop_span.shape[0]):
-        loop_rows(loop, g, held, q, v)
+        loop_rows(loop, g, held, q, v, False)
         factor_loop(loop, g, held.trees, crb_out)
         J, kept = loop_jacobian(loop, g, loop.loop_J).values, loop_jacobian(loop, g, loop.loop_start).values
         for k in range(J.shape[0]):
@@ -65,7 +65,7 @@ def push_loops(loop, held, h, start, v, move_io, q_out):
             loop.loop_span[g, ROW_FIRST],
             loop.loop_span[g, ROW_END],
         )
-        loop_rows(loop, g, held, q_out, v)
+        loop_rows(loop, g, held, q_out, v, False)
         for k in range(row, end):
             loop.loop_force[k] = loop.loop_r[k] - loop.loop_goal[k]
         solve_loop(loop, g, loop.loop_force)
@@ -92,7 +92,7 @@ def check_loops(loop, held, h, start, v, move_io, q_out):
     anchor_poses(trees.tree, trees.pos, held.anchors)
     far = constant(0.0, h)
     for g in range(loop.loop_span.shape[0]):
-        loop_rows(loop, g, held, q_out, v)
+        loop_rows(loop, g, held, q_out, v, False)
         for k in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
             off = absolute(loop.loop_r[k] - loop.loop_goal[k])
             far = maximum(far, off / loop.loop_tolerance[k])
