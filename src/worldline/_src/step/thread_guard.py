@@ -112,6 +112,16 @@ class ThreadGuard:
         self._owner = self._depth = 0
         self.busy = FREE
 
+    @contextmanager
+    def stepping(self) -> Iterator[None]:
+        """A block that steps: one thread at a time is inside, and may read."""
+        self.take()
+        try:
+            self.adopt()
+            yield
+        finally:
+            self.end()
+
 
 def exclusive_step(method: _Method) -> _Method:
     """A method of an object with a `guard` that steps: one thread at a time is inside."""
@@ -119,12 +129,8 @@ def exclusive_step(method: _Method) -> _Method:
     @wraps(method)
     def step(self: Any, *given: Any, **named: Any) -> Any:
         guard: ThreadGuard = self.guard
-        guard.take()
-        try:
-            guard.adopt()
+        with guard.stepping():
             return method(self, *given, **named)
-        finally:
-            guard.end()
 
     return step  # pyright: ignore[reportReturnType]
 

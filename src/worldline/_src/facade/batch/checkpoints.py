@@ -16,7 +16,10 @@ import numpy as np
 from worldline._src.errors import SceneError, WorldlineError
 from worldline._src.facade import persistence
 from worldline._src.facade.batch.lane_worlds import PARAMETER
+from worldline._src.facade.batch.layout_choice import THREADS
+from worldline._src.facade.batch.selecting import indices_of
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.spatial.poses import Array
 from worldline._src.step.contact_memory import recall, remembered
@@ -60,7 +63,7 @@ def save(batch: WorldBatch, path: str | PathLike[str]) -> None:
     saved = _Saved(
         layout=batch.layout,
         num_worlds=batch.num_worlds,
-        model=batch._model_fingerprint(),
+        model=digest(model_parts(batch.model)),
         arrays={name: _pack(part) for name, part in parts.items() if isinstance(part, np.ndarray)},
         worlds={name: part for name, part in parts.items() if isinstance(part, bytes)},
     )
@@ -77,7 +80,7 @@ def load(batch: WorldBatch, path: str | PathLike[str]) -> None:
     for what, theirs, own in (
         ("num_worlds", saved.num_worlds, batch.num_worlds),
         ("layout", saved.layout, batch.layout),
-        ("model", saved.model, batch._model_fingerprint()),
+        ("model", saved.model, digest(model_parts(batch.model))),
     ):
         if theirs != own:
             raise SceneError(f"{where}: {what} of the checkpoint is {theirs}, that of this batch {own}")
@@ -166,3 +169,18 @@ def unit_restore(unit: Unit, data: bytes) -> None:
         if wrong is not None:
             raise SceneError(f"{wrong} does not fit the contacts of the model")
     sim.frozen = saved.frozen
+
+
+def fingerprint(batch: WorldBatch, world: int | None) -> str:
+    """See `WorldBatch.fingerprint`."""
+    which, worlds = indices_of(world, batch.num_worlds, least=1), batch._worlds
+    own = worlds.kind == THREADS or worlds.has_own_parameters
+    shared = None if own else digest(model_parts(batch.model))
+    options = "" if batch._template.world is None else repr(batch._template.world.options)
+    arrays = [array for name, array in worlds.arrays.items() if batch._has(name) and array[0].size]
+    clock = np.stack([worlds.time, worlds.frame], axis=1)
+    made = []
+    for w in which.tolist():
+        model = digest(model_parts(worlds.models(np.array([w]))[0])) if own else shared
+        made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w]]))
+    return made[0] if world is not None else digest(made)

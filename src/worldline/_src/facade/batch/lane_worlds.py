@@ -102,7 +102,8 @@ class LaneWorlds:
         """Make steps; worlds that diverge are treated as the policy says, and returned."""
         before = self.frozen if self.sim._frozen_rows else None
         self._tell_time()
-        self.sim.advance(n, None if workers.is_caller else workers.share)
+        with self.sim.guard.stepping():
+            self.sim.advance(n, None if workers.is_caller else workers.share)
         if not self.sim.any_failed:
             return ()
         found = tuple(failure for failure in self.failures if before is None or not before[failure.world])

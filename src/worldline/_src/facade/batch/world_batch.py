@@ -36,7 +36,6 @@ from worldline._src.facade.batch.thread_worlds import ThreadWorlds
 from worldline._src.facade.batch.workers import Workers, workers_of
 from worldline._src.facade.capabilities import EXECUTION, ROWS
 from worldline._src.facade.executors import ComputeExecutor
-from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world import World
@@ -46,6 +45,7 @@ from worldline._src.later import DeferredModule
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.thread_guard import ThreadGuard
 from worldline._src.step.user_elements import CONTROLLER, END_STAGE, FORCE_ELEMENT, OBSERVER
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class WorldBatch(BatchPart):
         self._choice: LayoutChoice = choose_layout(self._template, layout)
         self._batch, self._which, self._single = self, np.arange(count), False
         kind = LaneWorlds if self._choice.kind == LANES else ThreadWorlds
-        self._worlds: LaneWorlds | ThreadWorlds = kind(self._template, count)
+        self._guard = ThreadGuard("WorldBatch", "copy.deepcopy")
+        self._in_layout: LaneWorlds | ThreadWorlds = kind(self._template, count)
         self._objects = objects_of(self._template)
         static = [np.r_[b.v] for b in self._objects.rigid_bodies.values() if b.is_static]
         self._still = np.concatenate([np.zeros(0, np.int64), *static])
@@ -207,6 +208,12 @@ class WorldBatch(BatchPart):
         return tuple(rows)
 
     # ---- arrays
+
+    @property
+    def _worlds(self) -> LaneWorlds | ThreadWorlds:
+        """The worlds in their layout; refused while another thread steps them."""
+        self._guard.wait()
+        return self._in_layout
 
     def _array(self, name: str) -> Array:
         """The live array of a field; refused where no world has a use for it."""
@@ -289,7 +296,7 @@ class WorldBatch(BatchPart):
         moved.write_parameters(given, which)
         # a World that compiles again for a parameter forgets that it is frozen
         moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
-        self._worlds, self._choice = moved, LayoutChoice(moved.kind, (f"{', '.join(given)}: {reason}",))
+        self._in_layout, self._choice = moved, LayoutChoice(moved.kind, (f"{', '.join(given)}: {reason}",))
 
     def randomize(self, randomization: Randomization, worlds: WhichWorlds = None) -> None:
         """Draw parameters of worlds: every line of a randomization for every parameter that it names.
@@ -339,19 +346,7 @@ class WorldBatch(BatchPart):
 
         Equal fingerprints mean equal numbers to the last bit; what solvers start from is not part of it.
         """
-        which = indices_of(world, self.num_worlds, least=1)
-        own = isinstance(self._worlds, ThreadWorlds) or self._worlds.has_own_parameters
-        shared = None if own else digest(model_parts(self.model))
-        options = "" if self._template.world is None else repr(self._template.world.options)
-        arrays = [array for name, array in self._worlds.arrays.items() if self._has(name) and array[0].size]
-        clock = np.stack([self._worlds.time, self._worlds.frame], axis=1)
-        made = []
-        for w in which.tolist():
-            model = shared
-            if own:
-                model = digest(model_parts(self._worlds.models(np.array([w]))[0]))
-            made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w]]))
-        return made[0] if world is not None else digest(made)
+        return checkpoints.fingerprint(self, world)
 
     def _has(self, name: str) -> bool:
         """Whether worlds have a use for an array."""
@@ -489,6 +484,7 @@ class WorldBatch(BatchPart):
 
         Raises:
             BatchFailure: worlds diverged, after all steps of the others; with the policy RAISE.
+            BusyError: another thread is inside a step of this batch.
         """
         self._functions.require_idle("step")
         count = values.count(n, "n of step")
@@ -497,14 +493,15 @@ class WorldBatch(BatchPart):
         workers = workers_of(threads, executor)
         sequence = None if controls is None else self._control_sequence(controls, count)
         self._require_still()
-        self._failed = {}
-        if sequence is None:
-            self._advance(count, workers)
-        else:
-            own = self._array("controls")
-            for row in sequence:
-                own[...] = row
-                self._advance(1, workers)
+        with self._guard.stepping():
+            self._failed = {}
+            if sequence is None:
+                self._advance(count, workers)
+            else:
+                own = self._array("controls")
+                for row in sequence:
+                    own[...] = row
+                    self._advance(1, workers)
         if self._failed and self.divergence_policy is DivergencePolicy.RAISE:
             raise BatchFailure(self._failed[w] for w in sorted(self._failed))
 
@@ -694,6 +691,3 @@ class WorldBatch(BatchPart):
         """
         checkpoints.load(self, path)
         self._failed = {}
-
-    def _model_fingerprint(self) -> str:
-        return digest(model_parts(self.model))
