@@ -175,10 +175,12 @@ def _set_goals(loop, g, equality, h):
     """
     most, n = constant(FASTEST_CLOSING, h) * h, loop.loop_span[g, ROW_FIRST]
     for e in range(loop.loop_span[g, EQUALITY_FIRST], loop.loop_span[g, EQUALITY_END]):
-        count, largest = ROW_COUNT[equality.equality_kind[loop.loop_equality[e]]], constant(0.0, h)
+        count, square = ROW_COUNT[equality.equality_kind[loop.loop_equality[e]]], constant(0.0, h)
         for i in range(n, n + count):
-            largest = maximum(largest, absolute(loop.loop_r[i]))
-        share = where(largest > most, 1.0 - most / maximum(largest, most), constant(0.0, h))
+            square = square + loop.loop_r[i] * loop.loop_r[i]
+        # (1 - most / |r|) r
+        size = sqrt(square)
+        share = where(size > most, 1.0 - most / maximum(size, most), constant(0.0, h))
         for i in range(n, n + count):
             loop.loop_goal[i] = share * loop.loop_r[i]
         n += count
