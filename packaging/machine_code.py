@@ -4,8 +4,9 @@
 
     python packaging/machine_code.py build/machine_code --levels x86-64-v3 x86-64-v4
 
-Every unit is compiled for a level into a cache of its own, where it stays for the next time; then the object
-files of a scalar are linked. `manifest.json` names what is in the libraries and the sources it was made from.
+Every unit is compiled for a level into the compile cache, which may have it already: programs compile for the
+level of their processor too. Then the object files of a scalar are linked. `manifest.json` names what is in
+the libraries and the sources it was made from.
 """
 
 from __future__ import annotations
@@ -29,17 +30,6 @@ from worldline._src.jit import Unit
 from worldline._src.kernel_cache import SOURCES
 from worldline._src.processor import levels
 
-_HERE = str(Path(__file__).parent)
-_SERVE = f"import sys; sys.path.insert(0, {_HERE!r}); import machine_code; machine_code.serve()"
-
-
-def serve() -> None:
-    """Compile what standard input asks for, in a process of its own, into code that libraries can have."""
-    from worldline._src import compiler
-
-    compiler.anywhere = True
-    compile_ahead.serve()
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -61,13 +51,11 @@ def main() -> None:
         build_level(options)
         options.level = None
     elif options.level:
-        compile_ahead._SERVE = _SERVE
         build_level(options)
         return
     for level in [] if options.from_cache else options.levels:
-        # the compiler asks for its processor once in a process; code for libraries is kept apart
+        # the compiler asks for its processor once in a process
         target = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "WORLDLINE_QUIET": "1"}
-        target["WORLDLINE_CACHE_DIR"] = str(kernel_cache.cache_root() / "libraries")
         command = [sys.executable, __file__, *sys.argv[1:], "--level", level]
         subprocess.run(command, env=os.environ | target, check=True)
     parts = {level: json.loads((options.out / level / "part.json").read_text()) for level in options.levels}
@@ -82,7 +70,7 @@ def build_level(options: argparse.Namespace) -> None:
     folder = options.out / options.level
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
-    checksums = {}
+    checksums, expected = {}, 0
     for scalar in options.scalars or scalars(options.level):
         chosen = units(scalar)
         if options.only:
@@ -99,6 +87,8 @@ def build_level(options: argparse.Namespace) -> None:
             sources = {SOURCES.label(path): SOURCES.digest(path).hex() for path in SOURCES.of(unit.function)}
             about = {"file": name, "symbol": symbol, "result": result, "sources": sources}
             found[machine_code.unit(unit.function, unit.variant)] = about
+        expected += len(chosen)
+    assert len(found) == expected, "two functions have one name in the manifest"
     (folder / "part.json").write_text(json.dumps({"checksums": checksums, "units": found}))
 
 
@@ -107,12 +97,11 @@ def compile_missing(chosen: list[Unit], label: str, jobs: int) -> None:
     todo = [unit for unit in chosen if not kernel_cache.is_cached(unit.function, unit.variant)]
     start, done = time.perf_counter(), 0
 
-    def report(unit: Unit) -> None:
+    def report(unit: Unit, seconds: float) -> None:
         nonlocal done
         done += 1
-        print(
-            f"{label}: {done} of {len(todo)}, {time.perf_counter() - start:.0f} s, {unit.label}", flush=True
-        )
+        passed = time.perf_counter() - start
+        print(f"{label}: {done} of {len(todo)}, {passed:.0f} s, {unit.label} in {seconds:.1f} s", flush=True)
 
     compile_ahead.compile_all(todo, jobs, report)
 
@@ -137,9 +126,7 @@ def link(chosen: list[Unit], library: Path, options: argparse.Namespace) -> list
         exports = Path(folder) / "exports"
         exports.write_text("{ global: worldline_*; local: *; };")
         flags = ["-shared", "-nostartfiles", "-s", "-Wl,--build-id=none", "-Wl,-z,noexecstack"]
-        # text relocations occur in code from the compile cache alone
-        flags += ["-Wl,-z,notext"] if options.from_cache else []
-        flags += ["-Wl,--no-undefined", f"-Wl,--version-script={exports}", "-o", str(library)]
+        flags += ["-Wl,--no-undefined", "-Wl,-z,text", f"-Wl,--version-script={exports}", "-o", str(library)]
         subprocess.run([os.environ.get("CC", "cc"), *flags, *files, "-lm", "-lc"], check=True)
     return symbols
 

@@ -17,7 +17,7 @@ import pytest
 import worldline
 from worldline._src import kernel_cache, machine_code, processor
 from worldline._src.cli.compile_units import scalars, units
-from worldline._src.duals.kind import DUAL7
+from worldline._src.duals.kind import DUAL7, PLAIN
 from worldline._src.errors import MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
@@ -80,6 +80,12 @@ ALONE = """
 assert not {"numba", "llvmlite"} & {name.split(".")[0] for name, module in sys.modules.items() if module}
 from worldline._src import machine_code
 assert machine_code.package().level
+# nothing was written for a compiler that does not run
+import gc
+from worldline._src.derived_stages import _DerivedFunction
+from worldline._src.helpers import WrittenHelper
+written = [one for one in gc.get_objects() if isinstance(one, WrittenHelper | _DerivedFunction)]
+assert len(written) > 100 and not any("py_func" in vars(one) for one in written)
 """
 
 
@@ -285,6 +291,19 @@ def test_levels_of_processors(monkeypatch, flags, expected):
     assert processor.levels.__wrapped__() == expected
 
 
+def test_code_is_compiled_for_this_processor_or_the_named_one(monkeypatch):
+    from llvmlite import binding
+
+    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.delenv(name, raising=False)
+    found = processor.target.__wrapped__
+    assert found().name == binding.get_host_cpu_name() and "sse2" in found().features
+    monkeypatch.setenv("NUMBA_CPU_NAME", "x86-64-v3")
+    assert found() == ("x86-64-v3", "")
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", "+avx2")
+    assert found() == ("x86-64-v3", "+avx2")
+
+
 def test_features_are_those_the_compiler_sees():
     from llvmlite import binding
 
@@ -307,7 +326,8 @@ def test_everything_that_is_compiled_is_a_unit():
 def test_stages_of_derivatives_are_units():
     """Each step of the table that derivatives do not refuse has its stages among the units of dual numbers."""
     listed = {unit.function.__name__ for unit in units("dual7")}
-    assert all(unit.variant == DUAL7.name for unit in units("dual7"))
+    plain = [unit.function.__name__ for unit in units("dual7") if unit.variant != DUAL7.name]
+    assert plain == ["settle_islands"] and units("dual7")[-1].variant == PLAIN.name
     flags = [name for name in StepPlan._fields if name not in step_derivatives._REFUSED and name != "fixed"]
     refused = [name for name in StepPlan._fields if name not in flags]
     for off in [None, *flags]:

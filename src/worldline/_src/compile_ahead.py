@@ -19,12 +19,13 @@ import importlib
 import os
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from worldline._src import kernel_cache
-from worldline._src.jit import DISABLED, Entry, Stage, Unit
+from worldline._src.jit import DISABLED, ELSEWHERE, Entry, Stage, Unit
 from worldline._src.kernel_cache import cache_usable
 from worldline._src.kinds import SCALARS, Kind, float64
 from worldline._src.progress import compilations, one_line
@@ -52,7 +53,7 @@ class _Task:
         self.done = threading.Event()
 
     def settle(self) -> None:
-        """Return when the stage is in the cache, or when nobody has begun with it.
+        """Return when the unit is in the cache, or when nobody has begun with it.
 
         While another process has it, this one compiles from the end of what waits.
         """
@@ -80,25 +81,29 @@ def jobs() -> int:
     return int(told) if told.isdigit() else 1
 
 
-def compile_ahead(stages: Iterable[Stage], scalar: Kind = float64) -> None:
-    """Let other processes compile stages for a scalar, the first of the list first; returns at once."""
+def compile_ahead(wanted: Iterable[Stage | Entry], scalar: Kind = float64) -> None:
+    """Let other processes compile stages for a scalar, and entries, the first of the list first.
+
+    Returns at once.
+    """
     global _workers
     if DISABLED or jobs() < 2:
         return
-    missing = [stage for stage in dict.fromkeys(stages) if not stage.is_compiled(scalar)]
+    units = [one.unit(scalar) if isinstance(one, Stage) else one.unit() for one in dict.fromkeys(wanted)]
+    missing = [unit for unit in units if not unit.is_ready()]
     if len(missing) < _FEWEST or not cache_usable():
         return
     one_line()
     with _lock:
-        for stage in missing:
-            if (stage, scalar) not in Stage.elsewhere:
-                task = _Task(stage.unit(scalar))
-                Stage.elsewhere[stage, scalar] = task.settle
+        for unit in missing:
+            if (unit.function, unit.variant) not in ELSEWHERE:
+                task = _Task(unit)
+                ELSEWHERE[unit.function, unit.variant] = task.settle
                 _waiting.append(task)
                 compilations.expect(1)
-        wanted = min(jobs() - 1, len(_waiting)) - _workers
-        _workers += max(wanted, 0)
-    for _ in range(wanted):
+        wanted_workers = min(jobs() - 1, len(_waiting)) - _workers
+        _workers += max(wanted_workers, 0)
+    for _ in range(wanted_workers):
         # nobody waits for these at the end of the program
         threading.Thread(target=_work, name="worldline compiler", daemon=True).start()
 
@@ -106,22 +111,46 @@ def compile_ahead(stages: Iterable[Stage], scalar: Kind = float64) -> None:
 def _work() -> None:
     """Feed one process until nothing waits."""
     global _workers
-    process = _started()
-    while process is not None:
+
+    def take() -> _Task | None:
         with _lock:
-            if not _waiting:
-                break
-            task = _waiting.popleft()
-        if not _compiled(process, task.unit):
-            # whatever became of it, the process that needs the stage compiles it
-            process.kill()
-            process = None
+            return _waiting.popleft() if _waiting else None
+
+    def finish(task: _Task, good: bool, seconds: float) -> None:
+        # whatever became of it, the process that needs the stage compiles it
         compilations.advance()
         task.done.set()
+
+    process = _fed(take, finish)
     with _lock:
         _workers -= 1
+    _end(process)
+
+
+def _fed(
+    take: Callable[[], _Task | None], finish: Callable[[_Task, bool, float], None]
+) -> subprocess.Popen[str] | None:
+    """Let one process compile what `take` returns, until that is None; the process, if it still runs.
+
+    `finish` hears of each whether it is compiled, and after how many seconds. A process that fails is
+    replaced, unless it failed at the first unit it was given.
+    """
+    process, fresh = _started(), True
+    while process is not None and (task := take()) is not None:
+        start = time.perf_counter()
+        good = _compiled(process, task.unit)
+        if not good:
+            process.kill()
+            _end(process)
+            process = None if fresh else _started()
+        fresh = not good
+        finish(task, good, time.perf_counter() - start)
+    return process
+
+
+def _end(process: subprocess.Popen[str] | None) -> None:
+    """Wait for a process, which ends with what it reads."""
     if process is not None:
-        # it ends with what it reads
         process.communicate()
 
 
@@ -175,38 +204,44 @@ def _unit(module: str, name: str, variant: str) -> Unit:
     return next(unit for unit in entries if unit.variant == variant)
 
 
-def compile_all(units: Sequence[Unit], jobs: int, report: Callable[[Unit], None] = lambda unit: None) -> None:
-    """Compile units into the cache with several processes, the largest first; `report` follows each."""
-    waiting = deque(sorted(units, key=_size, reverse=True))
-    lock, left = threading.Lock(), []
+def compile_all(
+    units: Sequence[Unit], jobs: int, report: Callable[[Unit, float], None] = lambda unit, seconds: None
+) -> None:
+    """Compile units into the cache with several processes, the largest first.
 
-    def work() -> None:
-        process = _started()
-        while True:
-            with lock:
-                if not waiting:
-                    break
-                unit = waiting.popleft()
-            if process is None or not _compiled(process, unit):
-                left.append(unit)
-                compilations.expect(-1)
-            else:
-                report(unit)
-                compilations.advance()
-        if process is not None:
-            process.communicate()
+    `report` follows each, with the seconds it took.
+    """
+    waiting = deque(_Task(unit) for unit in sorted(units, key=_size, reverse=True))
+    left: list[Unit] = []
+
+    def take() -> _Task | None:
+        try:
+            return waiting.popleft()
+        except IndexError:
+            return None
+
+    def finish(task: _Task, good: bool, seconds: float) -> None:
+        if good:
+            report(task.unit, seconds)
+            compilations.advance()
+        else:
+            left.append(task.unit)
+            compilations.expect(-1)
 
     one_line()
     compilations.expect(len(units))
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(units)))]
+    count = min(jobs, len(units))
+    threads = [threading.Thread(target=lambda: _end(_fed(take, finish)), daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    compilations.expect(-len(waiting))
     # whatever became of the others, an error of the compiler is to be seen here
-    for unit in left:
+    for unit in [*left, *(task.unit for task in waiting)]:
+        start = time.perf_counter()
         unit.compile()
-        report(unit)
+        report(unit, time.perf_counter() - start)
 
 
 def _size(unit: Unit) -> int:
@@ -219,7 +254,7 @@ def _forget() -> None:
     global _lock, _workers
     _lock, _workers = threading.Lock(), 0
     _waiting.clear()
-    Stage.elsewhere.clear()
+    ELSEWHERE.clear()
 
 
 if hasattr(os, "register_at_fork"):

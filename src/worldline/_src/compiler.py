@@ -19,7 +19,7 @@ import contextlib
 import functools
 import importlib
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 from llvmlite import ir
@@ -31,15 +31,17 @@ from numba.core.typing.templates import infer, infer_global, make_intrinsic_temp
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from worldline._src import processor
 from worldline._src.kinds import Kind
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.operands import FAILED, NUMBERS, REFUSED, flatten
 
 FASTMATH = {"contract", "nsz", "arcp"}
 """Floating-point freedoms given to the compiler, the same for every scalar."""
 
 OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True, "_nrt": False}
-OUTLINE_OPTIONS: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-INLINE_OPTIONS: dict[str, Any] = {**OUTLINE_OPTIONS, "forceinline": True}
+UNIT_OPTIONS: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INLINE_OPTIONS: dict[str, Any] = {**UNIT_OPTIONS, "forceinline": True}
 
 LOWERING = "worldline._src.scalar.lowering"
 """What the compiler knows of scalars and views; it stands above this file, so it is imported by its name."""
@@ -69,7 +71,7 @@ def lowers(function: Callable[..., Any]) -> Callable[[Any], Any]:
 
 def dispatcher(function: Callable[..., Any], merged: bool) -> Any:
     """The compiler's object for a helper that kernels call; `merged` into its callers, or on its own."""
-    return numba.njit(**(INLINE_OPTIONS if merged else OUTLINE_OPTIONS))(function)
+    return numba.njit(**(INLINE_OPTIONS if merged else UNIT_OPTIONS))(function)
 
 
 _NUMBERS = {"float64": types.float64, "int64": types.int64, "boolean": types.boolean}
@@ -100,7 +102,7 @@ def compile_stage(function: Callable[..., None], kind: Kind) -> Compiled:
         constants, data = data, lowering.memory.OwnConstantsPointer(type_of(kind))
     signature = (integers, constants, integers, data)
     with _units_alone() as machine:
-        made = numba.njit(**OUTLINE_OPTIONS)(function)
+        made = numba.njit(**UNIT_OPTIONS)(function)
         made.compile(signature)
         code = made.overloads[signature]
         return Compiled(machine.object_code(code.library), code.fndesc.llvm_func_name, "")
@@ -130,14 +132,16 @@ class _Machine(JITCPUCodegen):
 
     _library_class = _Library
 
-    def __init__(self, anywhere: bool) -> None:
-        self._anywhere = anywhere
-        super().__init__("worldline")
+    def _get_host_cpu_name(self) -> str:
+        return processor.target().name
+
+    def _get_host_cpu_features(self) -> str:
+        return processor.target().features
 
     def _customize_tm_options(self, options: dict[str, Any]) -> None:
         super()._customize_tm_options(options)
-        if self._anywhere:
-            # otherwise absolute addresses would be written into pages of a library
+        if processor.is_x86():
+            # for libraries: absolute addresses would be written into their pages when they are loaded
             options |= {"reloc": "pic", "codemodel": "small"}
 
     def set_env(self, env_name: str, env: Any) -> None:
@@ -149,10 +153,9 @@ class _Machine(JITCPUCodegen):
         return bytes(self._tm.emit_object(library._final_module))
 
 
-anywhere = False
-"""Whether object code can be anywhere in memory, as libraries need it, instead of where it is placed."""
-
-_machine = functools.cache(_Machine)
+@functools.cache
+def _machine() -> _Machine:
+    return _Machine("worldline")
 
 
 @contextlib.contextmanager
@@ -160,7 +163,7 @@ def _units_alone() -> Iterator[_Machine]:
     """Make machine code of units alone, while whatever else uses the compiler waits."""
     with global_compiler_lock:
         context: Any = cpu_target.target_context
-        machine, usual = _machine(anywhere), context._internal_codegen
+        machine, usual = _machine(), context._internal_codegen
         context._internal_codegen = machine
         try:
             yield machine
@@ -181,7 +184,7 @@ def compile_entry(function: Callable[..., Any], operands: tuple[Any, ...]) -> Co
     """
     importlib.import_module(LOWERING)
     results: list[str] = []
-    scope: dict[str, Any] = {"function": dispatcher(function, merged=False), "put": _put(results)}
+    scope: dict[str, Any] = {"function": numba.njit(**UNIT_OPTIONS)(function), "put": _put(results)}
     scope |= {"is_array": _is_array, "fits": _fits, "array": _array}
     flat = flatten(operands)
     numbers = [k for k, (_, name) in enumerate(flat) if "[" not in name]
@@ -205,7 +208,7 @@ def compile_entry(function: Callable[..., Any], operands: tuple[Any, ...]) -> Co
     cell = types.CPointer(types.int64)
     signature = (types.CPointer(types.int64), types.int64, cell, *kinds)
     with _units_alone() as machine:
-        made = numba.njit(**OUTLINE_OPTIONS)(scope["wrapper"])
+        made = numba.njit(**UNIT_OPTIONS)(scope["wrapper"])
         made.compile(signature)
         return _c_function(machine, made.overloads[signature], results[0])
 

@@ -16,13 +16,16 @@ and is made when it is first compiled or called.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeAlias
 
+from worldline._src.helpers import DISABLED, WrittenHelper
 from worldline._src.jit import Stage, kernel
 from worldline._src.kernel_cache import Derivation
+from worldline._src.named_tuple import NamedTuple
 
 
 class Cut(NamedTuple):
@@ -67,7 +70,8 @@ class StageMaker:
 
     def __call__(self, function: Callable[..., None]) -> Stage:
         """Decorate a function of operands."""
-        return self._stage(function.__name__, kernel(function), (function.__doc__ or "").strip(), {})
+        doc = (function.__doc__ or "").strip()
+        return self._stage(function.__name__, kernel(function), doc, {}, function.__module__)
 
     def of(self, run: Callable[..., None], name: str, doc: str, **given: str | float) -> Stage:
         """A stage that runs one kernel.
@@ -75,38 +79,63 @@ class StageMaker:
         Parameters are operands of the same name, less `_out` and `_io`; `given` says which other operand or
         number a parameter is: `of(difference, "spring_displacements", "...", q_other="q_rest")`.
         """
-        return self._stage(name, run, doc, given)
+        return self._stage(name, run, doc, given, sys._getframe(1).f_globals["__name__"])
 
-    def _stage(self, name: str, run: Any, doc: str, given: Mapping[str, str | float]) -> Stage:
-        return Stage(name, doc, lambda: _Source(self.parts, given).function(name, run))
+    def _stage(self, name: str, run: Any, doc: str, given: Mapping[str, str | float], module: str) -> Stage:
+        """A stage that a module defines; other processes import it to compile the stage."""
+        return Stage(name, doc, lambda: _Source(self.parts, given, module).function(name, run))
+
+
+class _DerivedFunction:
+    """The function of a derived stage, known by its text until it is compiled or called."""
+
+    def __init__(
+        self, name: str, text: str, code: CodeType, scope: dict[str, Any], derivation: Derivation
+    ) -> None:
+        self.__name__, self.__module__ = name, scope["__name__"]
+        # file and line are those of the kernel
+        self.__code__ = code
+        self.derivation = derivation
+        self._text, self._scope = text, scope
+
+    def __call__(self, m: Any, c: Any, args: Any, d: Any) -> None:
+        self.py_func(m, c, args, d)
+
+    @functools.cached_property
+    def py_func(self) -> FunctionType:
+        """The function itself; errors of the compiler lead to the kernel."""
+        lines = "\n" * (self.__code__.co_firstlineno - 1)
+        exec(compile(lines + self._text, self.__code__.co_filename, "exec"), self._scope)
+        made = self._scope[self.__name__]
+        vars(made)["derivation"] = self.derivation
+        return made
 
 
 class _Source:
     """The text of a stage while it is written."""
 
-    def __init__(self, parts: tuple[Part, ...], given: Mapping[str, str | float]) -> None:
+    def __init__(self, parts: tuple[Part, ...], given: Mapping[str, str | float], module: str) -> None:
         self.parts, self.given = parts, given
         self.lines: list[str] = []
         self.known: dict[str, str] = {}
-        self.scope: dict[str, Any] = {}
+        self.scope: dict[str, Any] = {"__name__": module}
         self.modules: set[str] = set()
         self.helpers: list[Any] = []
 
-    def function(self, name: str, run: Any) -> FunctionType:
+    def function(self, name: str, run: Any) -> Any:
         """The stage as a function of four arenas."""
         plain = getattr(run, "py_func", run)
         code = plain.__code__
-        operands = [self.parameter(each) for each in code.co_varnames[: code.co_argcount]]
+        operands = [self.parameter(each) for each in _parameters(plain)]
         self.helpers.append(plain)
         self.scope["run"] = run
         call = f"    run({', '.join(operands)})"
         text = "\n".join([f"def {name}(m, c, args, d):", *self.lines, call, ""])
-        # errors of the compiler lead to the kernel
-        exec(compile("\n" * (code.co_firstlineno - 1) + text, code.co_filename, "exec"), self.scope)
-        made = self.scope[name]
         about = f"{text}# {plain.__module__}.{plain.__qualname__}"
-        vars(made)["derivation"] = Derivation(about, tuple(sorted(self.modules)), tuple(self.helpers))
-        return made
+        derivation = Derivation(about, tuple(sorted(self.modules)), tuple(self.helpers))
+        made = _DerivedFunction(name, text, code, self.scope, derivation)
+        # where kernels run as plain Python, that is what is called
+        return made.py_func if DISABLED else made
 
     def parameter(self, name: str) -> str:
         """The expression of a parameter of the kernel."""
@@ -132,7 +161,7 @@ class _Source:
 
     def view(self, part: Part, view: Any) -> str:
         """The variable of a view, which is cut at the first use."""
-        plain = getattr(view, "py_func", view)
+        plain = view if isinstance(view, WrittenHelper) else getattr(view, "py_func", view)
         if isinstance(sys.modules.get(plain.__module__ or ""), ModuleType) and plain.__module__ != "builtins":
             self.helpers.append(plain)
             label = plain.__name__.lstrip("_")
@@ -146,7 +175,7 @@ class _Source:
             arenas = "m c args d" if letter == "r" else "m c d"
             names = ", ".join(f"{letter}{arena}" for arena in arenas.split())
             self.lines.append(f"    {names} = {part.reach.__name__}(args, d)")
-        taken = plain.__code__.co_varnames[: plain.__code__.co_argcount]
+        taken = plain.parameters if isinstance(plain, WrittenHelper) else _parameters(plain)
         return self.once(f"{letter}_{label}".lstrip("_"), view, ", ".join(f"{letter}{a}" for a in taken))
 
     def once(self, label: str, value: Any, arguments: str) -> str:
@@ -156,3 +185,8 @@ class _Source:
             self.known[label] = variable = f"x{len(self.known)}"
             self.lines.append(f"    {variable} = {label}({arguments})")
         return self.known[label]
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    """Names of the parameters of a function."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -45,13 +46,35 @@ class Helper:
         return typeof(self._dispatcher)
 
 
+class WrittenHelper(Helper):
+    """A merged helper whose text the package writes when it is first called or compiled.
+
+    `parameters` are its names, `write` makes the function.
+    """
+
+    def __init__(self, name: str, parameters: str, write: Callable[[], Callable[..., Any]]) -> None:
+        self.parameters = tuple(parameters.split(", "))
+        self.merged = True
+        self.__name__, self.__module__ = name, ""
+        self._dispatcher = None
+        self._write = write
+
+    @functools.cached_property
+    def py_func(self) -> Callable[..., Any]:  # type: ignore[override]
+        return self._write()
+
+
 def inline(function: F) -> F:
     """A small helper; its code is merged into every caller."""
     return function if DISABLED else cast("F", Helper(function, merged=True))
 
 
 def outline(function: F) -> F:
-    """A helper that stays a function of its own: for large code called from several places."""
+    """A larger helper that may stay a function of its own.
+
+    The compiler merges it into the kernels that call it all the same: what a merged function is the first to
+    call is merged with it.
+    """
     return function if DISABLED else cast("F", Helper(function, merged=False))
 
 

@@ -5,7 +5,7 @@
 Five kinds of compiled function, by how they are reached:
 
 - `@inline`: small helpers over values and views. Always merged into their caller, never compiled alone.
-- `@outline`: larger helpers called from several places, kept as functions.
+- `@outline`: larger helpers called from several places, which the compiler may keep as functions.
 - `@kernel`: one algorithm over views. Merged into the stage that runs it.
 - `@stage`: an entry point `stage(m, c, args, d)` over four arenas (model integers, model constants,
   call arguments, data of one world or one lane group). Compiled and cached alone, once per scalar, and
@@ -19,13 +19,11 @@ compiled as the last resort (`compiler.py`), which is the only one of the three 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
-import gc
 import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
@@ -34,6 +32,7 @@ from worldline._src import kernel_cache, machine_code
 from worldline._src.errors import MachineCodeError
 from worldline._src.helpers import DISABLED, F, inline, kernel, outline
 from worldline._src.kinds import Kind
+from worldline._src.later import without_collection
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.operands import DTYPES, FAILED, REFUSED, described, flatten, parsed
 from worldline._src.operands import variant as variant_of
@@ -43,6 +42,10 @@ _OBTAINING = threading.RLock()
 """Held while machine code is obtained: the first of two copies would be freed while its address is in use."""
 
 __all__ = ["DISABLED", "Entry", "Stage", "Unit", "entry", "inline", "kernel", "outline", "stage"]
+
+
+ELSEWHERE: dict[tuple[Any, str], Callable[[], None]] = {}
+"""What waits for functions and types that another process may be compiling; filled by `compile_ahead`."""
 
 
 class Unit(NamedTuple):
@@ -61,7 +64,12 @@ class Unit(NamedTuple):
     def obtain(self) -> kernel_cache.Code:
         """Machine code: from the package, from the cache, or compiled now."""
         found = machine_code.package().load(self.function, self.variant)
-        return found or kernel_cache.load(self.function, self.variant) or self.compile()
+        if found is not None:
+            return found
+        settle = ELSEWHERE.pop((self.function, self.variant), None)
+        if settle is not None:
+            settle()
+        return kernel_cache.load(self.function, self.variant) or self.compile()
 
     def compile(self) -> kernel_cache.Code:
         """Machine code made now, and put into the cache."""
@@ -70,28 +78,13 @@ class Unit(NamedTuple):
                 f"{self.label} has to be compiled for this processor, and the compiler is not installed: "
                 "pip install 'worldline[compiler]'"
             )
-        with compiling(self.label), _without_collection():
+        with compiling(self.label), without_collection():
             from worldline._src import compiler
 
             made = self.make(compiler)
             kernel_cache.save(self.function, self.variant, made.image, made.symbol, made.result)
         address, owner = kernel_cache.placed(made.image, made.symbol)
         return kernel_cache.Code(address, made.result, owner, "compiler")
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Let no garbage be collected meanwhile: the compiler makes millions of objects and keeps most of them.
-
-    Looking through them again and again takes an eighth of the time that compiling does.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class Stage:
@@ -102,8 +95,6 @@ class Stage:
     """
 
     registry: dict[str, Stage] = {}  # noqa: RUF012 - the list of all stages, filled on import
-    elsewhere: dict[tuple[Stage, Any], Callable[[], None]] = {}  # noqa: RUF012 - filled by `compile_ahead`
-    """What waits for stages and scalars that another process may be compiling."""
 
     def __init__(self, name: str, doc: str, make: Callable[[], Callable[..., None]]) -> None:
         self.name, self.doc, self._make = name, doc, make
@@ -131,7 +122,7 @@ class Stage:
             self.function,
             scalar.name,
             f"{self.name} for {scalar}",
-            lambda compiler: compiler.compile_stage(self.function, scalar),
+            lambda compiler: compiler.compile_stage(getattr(self.function, "py_func", self.function), scalar),
         )
 
     def address(self, scalar: Kind) -> int:
@@ -141,9 +132,6 @@ class Stage:
             with _OBTAINING:
                 known = self._code.get(scalar)
                 if known is None:
-                    settle = Stage.elsewhere.pop((self, scalar), None)
-                    if settle is not None:
-                        settle()
                     known = self._code[scalar] = self.unit(scalar).obtain()
         return known.address
 

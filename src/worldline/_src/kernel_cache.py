@@ -25,8 +25,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
+from worldline._src.named_tuple import NamedTuple
+from worldline._src.processor import target
 from worldline._src.progress import say
 
 PACKAGE = "worldline._src"
@@ -261,14 +263,9 @@ def compiler_version() -> str | None:
 
 
 @functools.cache
-def target() -> str:
-    """The processor that code is compiled for: this one, or the one that NUMBA_CPU_NAME names."""
-    from llvmlite import binding
-
-    given = os.environ.get("NUMBA_CPU_NAME")
-    name, features = given or binding.get_host_cpu_name(), os.environ.get("NUMBA_CPU_FEATURES")
-    if features is None:
-        features = "" if given else binding.get_host_cpu_features().flatten()
+def _target() -> str:
+    """The processor that code is compiled for, as a part of file names."""
+    name, features = target()
     return f"{name}-{hashlib.sha256(features.encode()).hexdigest()[:8]}"
 
 
@@ -288,7 +285,7 @@ def _has_key(function: Callable[..., Any]) -> bool:
 
 def _file(function: Callable[..., Any], variant: str) -> Path:
     """Where the object code of a function is kept; `variant` says for which types."""
-    name = f"{function.__name__}-{function.__code__.co_firstlineno}.{variant}.{target()}.code"
+    name = f"{function.__name__}-{function.__code__.co_firstlineno}.{variant}.{_target()}.code"
     return cache_folder() / SOURCES.fingerprint(function) / name
 
 
@@ -344,7 +341,8 @@ def placed(image: bytes, symbol: str) -> tuple[int, Any]:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     machine = binding.Target.from_default_triple().create_target_machine(jit=True)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    # parts of one object file lie beside each other, since they refer to each other by 32-bit distances
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine, use_lmm=True)
     engine.add_object_file(binding.ObjectFileRef.from_data(image))
     engine.finalize_object()
     return engine.get_function_address(symbol), engine

@@ -52,7 +52,8 @@ class Package:
         self._units: dict[str, dict[str, Any]] = {}
         self._libraries: dict[str, ctypes.CDLL] = {}
         self._current: dict[int, bool] = {}
-        self._same: dict[int, bool] = {}
+        self._same: set[int] = set()
+        self._other: set[int] = set()
         self._root = str(SOURCES.root)
         path = folder / "manifest.json"
         if not path.is_file():
@@ -108,21 +109,22 @@ class Package:
         """Whether all files of a set are as they were when their functions were compiled."""
         known = self._current.get(number)
         if known is None:
-            known = self._current[number] = all(self._is_same(k) for k in self._sets[number])
+            files = set(self._sets[number])
+            known = files.isdisjoint(self._other) and all(map(self._is_same, files - self._same))
+            self._current[number] = known
         return known
 
     def _is_same(self, k: int) -> bool:
         """Whether one file is as it was; what `Sources.digest` computes, without its objects for paths."""
-        known = self._same.get(k)
-        if known is None:
-            label, digest = self._files[k]
-            try:
-                with open(os.path.join(self._root, label), "rb") as file:
-                    text = file.read()
-            except OSError:
-                text = b""
-            known = self._same[k] = hashlib.sha256(label.encode() + b" " + text).hexdigest() == digest
-        return known
+        label, digest = self._files[k]
+        try:
+            with open(os.path.join(self._root, label), "rb") as file:
+                text = file.read()
+        except OSError:
+            text = b""
+        same = hashlib.sha256(label.encode() + b" " + text).hexdigest() == digest
+        (self._same if same else self._other).add(k)
+        return same
 
     def _library(self, name: str) -> ctypes.CDLL:
         known = self._libraries.get(name)

@@ -8,6 +8,8 @@ import functools
 import os
 import re
 
+from worldline._src.named_tuple import NamedTuple
+
 LEVELS = {
     "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
     "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe",
@@ -22,6 +24,11 @@ def machine() -> str:
     import platform
 
     return platform.machine().lower()
+
+
+def is_x86() -> bool:
+    """Whether this is a 64-bit x86 processor."""
+    return machine() in ("x86_64", "amd64")
 
 
 @functools.cache
@@ -51,7 +58,7 @@ def _from_compiler() -> frozenset[str]:
 @functools.cache
 def levels() -> tuple[str, ...]:
     """Levels whose machine code runs here, highest first."""
-    if machine() not in ("x86_64", "amd64"):
+    if not is_x86():
         return ()
     found: list[str] = []
     for level in reversed(LEVELS):
@@ -59,3 +66,24 @@ def levels() -> tuple[str, ...]:
             break
         found.insert(0, level)
     return tuple(found)
+
+
+class Target(NamedTuple):
+    """A processor that code is compiled for, as the compiler names it and its features."""
+
+    name: str
+    features: str
+
+
+@functools.cache
+def target() -> Target:
+    """What code is compiled for: this very processor, or what NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name.
+
+    Wheels carry code of levels, which names x86-64-v3 and x86-64-v4 give.
+    """
+    given = os.environ.get("NUMBA_CPU_NAME")
+    if given:
+        return Target(given, os.environ.get("NUMBA_CPU_FEATURES", ""))
+    from llvmlite import binding
+
+    return Target(binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
