@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from waiting import until
 
-from worldline import msd
+from worldline import ArgumentError, msd
 from worldline import simulation as sx
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -210,3 +210,10 @@ def test_pulls_need_finite_points(viewer, point):
     asyncio.run(callback(Event))
     viewer.step()
     assert viewer._session.playback.perturbation.grip is None
+
+
+@pytest.mark.parametrize("host", ["", "no such host", "a\0b", "\ud800", "192.0.2.1"])
+def test_an_address_that_this_machine_does_not_have_is_refused(host):
+    """An empty address listened on every network; an unknown one waited for a server that never came."""
+    with pytest.raises(ArgumentError, match="host must"):
+        sx.view(sx.World(), host=host, port=8890)

@@ -38,6 +38,10 @@ def rollout(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File for the final states, .npz.")
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="File for a picture of the final states of the first 64 worlds, .png."),
+    ] = None,
     assets: common.AssetFolders = None,
     allow_outside: common.Outside = False,
     as_json: common.AsJson = False,
@@ -51,12 +55,14 @@ def rollout(
     Examples:
       worldline rollout robot.xml --worlds 4096 --steps 1000
       worldline rollout robot.xml -w 64 -n 200 --spread 0.1 -o final.npz
+      worldline rollout robot.xml -w 64 -n 200 --picture worlds.png
       worldline rollout robot.xml --json | jq .world_steps_per_second
     """
-    if output is not None and output.suffix.lower() != ".npz":
-        raise common.refuse(f"--output must end in .npz, got '{output.name}'")
+    common.writable(output, (".npz",))
+    common.writable(picture, (".png",), "--picture")
     from worldline._src.facade.batch.layout_choice import LAYOUTS
     from worldline._src.facade.batch.world_batch import WorldBatch
+    from worldline._src.scene.formats.atomic_write import atomic_file
 
     if layout not in LAYOUTS:
         raise common.refuse(f"--layout must be one of {', '.join(LAYOUTS)}, got '{layout}'")
@@ -67,7 +73,7 @@ def rollout(
     report = {"file": str(file), **simulate(batch, steps, threads)}
     if output is not None:
         # a handle of its own: NumPy would add a suffix where it differs in case
-        with output.open("wb") as stream:
+        with atomic_file(output) as partial, partial.open("wb") as stream:
             np.savez(
                 stream,
                 joint_positions=batch.joint_positions,
@@ -77,6 +83,12 @@ def rollout(
                 frozen=batch.frozen,
             )
         report["output"] = str(output)
+    if picture is not None:
+        from worldline._src.render.batch_pictures import render_batch
+        from worldline._src.render.files import write_picture
+
+        write_picture(picture, render_batch(batch))
+        report["picture"] = str(picture)
     if as_json:
         common.write_json(report)
     else:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and films as files: PNG, GIF and MP4.
+"""Images and videos as files: PNG, GIF and MP4.
 
 Files appear whole or not at all. Pillow writes PNG and GIF, PyAV (FFmpeg's libraries) writes MP4 with H.264,
 which browsers and slides play.

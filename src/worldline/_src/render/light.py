@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Shadows, sky and haze, from what is known of every pixel.
+"""Shadows, sky and haze as post-processing of the rendered buffers.
 
 A pixel is in the shade when the sun, drawn as a camera, sees something nearer there. Of closed surfaces it
 sees the far side, which keeps lit ones free of their own shade. The sun's share of the colour comes from
@@ -10,11 +10,10 @@ brighter at the horizon, and a plane without end fades into it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.drawing.cameras import View, facing
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 SKY = ((0.90, 0.93, 0.96), (0.45, 0.62, 0.82))

@@ -1,15 +1,14 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture holds, and the buffers it may be written into."""
+"""Rendered pictures, and the buffers they may be written into."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, require_kind
+from worldline._src.named_tuple import NamedTuple
 
 
 class Picture(NamedTuple):
@@ -48,6 +47,8 @@ _KINDS = {"rgb": np.uint8, "depth": np.float32, "segmentation": np.int32}
 
 def buffer(out: Picture | None, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """The caller's array for a part of a picture, checked, or a new one."""
+    if out is not None:
+        require_kind(out, Picture, "out", "render")
     given = None if out is None else getattr(out, name)
     kind = np.dtype(_KINDS[name])
     if given is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import require_world
 from worldline._src.facade.world_state import WorldState
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.render import light
 from worldline._src.render.pictures import Picture, buffer
 from worldline._src.render.render_scene import Kind, RenderScene

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A place to draw that is no window: VTK with EGL or OSMesa, or with a display where there is one.
+"""Off-screen render windows: VTK with EGL or OSMesa, or with a display if there is one.
 
 VTK ends the process when it finds no way to draw at all, so what it needs is looked for first.
 """

@@ -29,6 +29,7 @@ from worldline._src.kernels.tendons import CYLINDER as CYLINDER_NODE
 from worldline._src.kernels.tendons import SPHERE as SPHERE_NODE
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
@@ -41,8 +42,16 @@ from worldline._src.step.single_pairs import SinglePairs
 from worldline._src.step.step_table import StepPlan, in_line, sensor_stages
 
 MOST_ROWS = 8192
-"""Rows that a fixed layout may have; their Jacobian is dense."""
+"""Rows that a fixed layout may have at once; their Jacobian is dense."""
+MANY_ROWS = 1024
+"""Rows from which on lanes look for near pairs, and lay out no more rows than steps need."""
+KEPT_FORCES = 512
+"""Forces that a world keeps for the next step where there are many rows."""
+_GROWING = ("ncontact", "nrow", "nfixed", "npack", "njacobian")
+"""Sizes that grow when a step needs more."""
 
+_PAIR_ROOM = 64
+"""Near pairs that there is room for at first, beside two of every shape."""
 _UNBREAKABLE = 1e300
 """Forces from which on an equality never breaks."""
 _LOOSEST, _FEWEST, _ROUGHEST = 0.01, 3, 0.1
@@ -55,6 +64,7 @@ _LANES = (
     "wrenches",
     "rows",
     "shapes",
+    "near_pairs",
     "single_pairs",
     "fluid",
     "anchors",
@@ -82,7 +92,9 @@ _LANES = (
 )
 """What a fixed layout can have, by its names in a `StepPlan`."""
 
-STAGES = tuple(dict.fromkeys(row.stage for row in in_line(StepPlan(**dict.fromkeys(_LANES, True)))))
+_PLAN = StepPlan(**dict.fromkeys(_LANES, True))
+_PLANS = (_PLAN, _PLAN._replace(near_pairs=False))
+STAGES = tuple(dict.fromkeys(row.stage for plan in _PLANS for row in in_line(plan)))
 """Every stage that worlds in lanes may need, for warming the compile cache."""
 
 _OWN = (*_LANES, "passive", "gravity_compensation")
@@ -92,6 +104,7 @@ _OWN_PLANS = (
     StepPlan(**dict.fromkeys((*_OWN, "runge_kutta"), True)),
     # without forces, drives and rows
     StepPlan(fixed=True),
+    _PLANS[1],
 )
 OWN_STAGES = tuple(dict.fromkeys(row.stage for plan in _OWN_PLANS for row in in_line(plan)))
 """Every stage of worlds in lanes that have parameters of their own."""
@@ -119,10 +132,19 @@ def _fixed_contact_count(first: int, second: int) -> int:
     return 2 if low == CAPSULE else 1
 
 
+class FixedRoom(NamedTuple):
+    """How many near pairs of shapes and rows a group of worlds has room for."""
+
+    pairs: int
+    rows: int
+
+
 class FixedConstraints(Constraints):
     """What limits, drives and touches, for one world or several in lanes."""
 
-    def __init__(self, model: Model, sweeps: int, tolerance: float) -> None:
+    def __init__(self, model: Model, sweeps: int, tolerance: float, room: FixedRoom | None = None) -> None:
+        self.room = room
+        """Pairs and rows that steps have room for; all that there may be unless lanes look for near pairs."""
         self.single: SinglePairs | None = None
         """Pairs whose contacts are found one world at a time."""
         super().__init__(model, servos_of(model))
@@ -139,25 +161,70 @@ class FixedConstraints(Constraints):
         rows = self._contact_rows()
         single = counts["nfriction"] + counts["nmotor"] + counts["nequality"]
         kept = single + counts["nlimit"] + counts["nspeed"] + 3 * counts["ntendon"]
-        most = single + 2 * counts["nlimit"] + 2 * counts["nspeed"] + 4 * counts["ntendon"] + int(rows.sum())
-        if most > MOST_ROWS:
+        others = single + 2 * counts["nlimit"] + 2 * counts["nspeed"] + 4 * counts["ntendon"]
+        self._most = FixedRoom(len(self._pairs), others + int(rows.sum()))
+        self.looks = self._most.rows > MANY_ROWS and self.sizes["nv"] <= MOST_COLUMNS
+        """Whether lanes look for near pairs before contacts."""
+        bound = others if self.looks else self._most.rows
+        if bound > MOST_ROWS:
             raise CapabilityError(
                 f"steps in lanes have room for {MOST_ROWS} rows of contacts, limits and friction; this model "
-                f"may need {most}: leave out pairs that need not touch, or step worlds one at a time"
+                f"may need {bound}: leave out pairs that need not touch, or step worlds one at a time"
             )
+        if self.room is None:
+            start = FixedRoom(_PAIR_ROOM + 2 * len(self.shapes), others + MANY_ROWS)
+            self.room = self._within(start) if self.looks else self._most
         none = dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nmass"), 0)
-        self.sizes |= none | {
-            "ncontact": len(rows),
-            "nrow": most,
-            "nfixed": most,
-            "npack": padded(most) + GROUP,
-        }
         width = self.sizes["width"]
-        self.sizes |= {"njacobian": most * width, "nsquare": width * width, "nhessian": width}
-        self.sizes["nkept"] = kept + int(rows.sum())
-        self.block = t.TABLE.lay_out(self.sizes)
+        self.sizes |= none | {
+            "ncandidate": len(self._pairs),
+            "nsquare": width * width,
+            "nhessian": width,
+            "nkept": kept + int(rows.sum()),
+            "nkept_list": KEPT_FORCES if self.looks else 0,
+        }
+        self.sizes |= self._room_sizes(self.room)
+        self.block = t.TABLE.lay_out(self.sizes, last=_GROWING)
         self.column = self.block.column
-        self.column.contact_kept[:] = kept + np.cumsum(rows) - rows
+        self.column.contact_kept[:] = (kept + np.cumsum(rows) - rows).reshape(-1, PAIR_CONTACTS)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether a step may need more room than there is."""
+        return self.room != self._most
+
+    def _within(self, room: FixedRoom) -> FixedRoom:
+        """No more room than the model may need."""
+        return FixedRoom(min(room.pairs, self._most.pairs), min(room.rows, self._most.rows))
+
+    def _room_sizes(self, room: FixedRoom) -> dict[str, int]:
+        """Sizes that follow from how many pairs and rows there is room for."""
+        return {
+            "ncontact": PAIR_CONTACTS * room.pairs,
+            "nrow": room.rows,
+            "nfixed": room.rows,
+            "npack": padded(room.rows) + GROUP,
+            "njacobian": room.rows * self.sizes["width"],
+        }
+
+    def grow(self, short: int) -> None:
+        """Double the room for what a step was short of, SHORT_OF_PAIRS or SHORT_OF_ROWS.
+
+        Arenas of groups of worlds have to be made anew afterwards. No column moves but those that grow.
+        """
+        assert self.room is not None
+        pairs, rows = self.room
+        pairs = 2 * pairs if short & t.SHORT_OF_PAIRS else pairs
+        self.room = self._within(FixedRoom(pairs, 2 * rows if short & t.SHORT_OF_ROWS else rows))
+        self.sizes |= self._room_sizes(self.room)
+        before, self.block = self.block, t.TABLE.lay_out(self.sizes, last=_GROWING)
+        self.column = self.block.column
+        self.block.take(before)
+        self._order_contacts()
+        if self.collision is not None:
+            contacts = self.sizes["ncontact"]
+            self.collision.make_room(pairs=self.room.pairs, contacts=contacts, fixed_contacts=contacts)
+            self._connect_collision()
 
     def _solver_sizes(self) -> dict[str, int]:
         """None to change: the layout is that of the solver of lanes."""
@@ -212,34 +279,38 @@ class FixedConstraints(Constraints):
 
     def _make_collision(self, kept: list, option: SimulateOption) -> None:
         rows, pairs = [row for _, row in kept], self._pairs
+        assert self.room is not None
+        contacts = PAIR_CONTACTS * self.room.pairs
         self.collision = CollisionArenas(
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
-            pairs=len(pairs),
-            contacts=PAIR_CONTACTS * len(pairs),
-            fixed_contacts=PAIR_CONTACTS * len(pairs),
+            pairs=self.room.pairs,
+            contacts=contacts,
+            fixed_contacts=contacts,
+            candidates=len(pairs),
         )
         column = self.collision.column
-        column.pair[: len(pairs)] = pairs
-        column.counter[PAIRS] = len(pairs)
-        each = np.repeat(pairs, PAIR_CONTACTS, axis=0)
-        column.contact_id[: len(each), :2] = each
-        column.contact_id[: len(each), 2:4] = column.shape_body[each]
-        column.contact_id[: len(each), 5] = np.arange(len(each)) // PAIR_CONTACTS
+        column.candidate[:] = pairs
+        if not self.looks:
+            column.pair[: len(pairs)] = pairs
+            column.counter[PAIRS] = len(pairs)
+            each = np.repeat(pairs, PAIR_CONTACTS, axis=0)
+            column.contact_id[: len(each), :2] = each
+            column.contact_id[: len(each), 2:4] = column.shape_body[each]
+            column.contact_id[: len(each), 5] = np.arange(len(each)) // PAIR_CONTACTS
         types = column.shape_type[pairs]
         others = [not is_fixed_pair(*sorted(pair)) for pair in types.tolist()]
         single = np.flatnonzero(np.array(others, bool))
         if len(single):
             families = sorted({int(pair_family(a, b)) for a, b in types[single].tolist()} - {SKIP})
-            self.single = SinglePairs(
-                rows, self.model, option, pairs[single], single * PAIR_CONTACTS, families
-            )
+            self.single = SinglePairs(rows, self.model, option, pairs[single], families)
 
     def plan(self, multibody: StepPlan, *, damped: bool, speeds: bool) -> StepPlan:
         """What a step has to do beside what the multibodies need."""
         made = super().plan(multibody, damped=damped, speeds=speeds)
         method = self.column.option[t.NEWTON_STEPS]
         return made._replace(
+            near_pairs=self.looks and len(self.shapes) > 0,
             single_pairs=self.single is not None,
             newton_rows=bool(method == PLAIN_ROWS),
             newton_cones=bool(method == CONES),
@@ -313,8 +384,7 @@ class FixedConstraints(Constraints):
         column.island_tree[: len(moving)] = moving
         counter = column.counter
         counter[t.TREE_FIRST], counter[t.TREE_END] = 0, len(moving)
-        counter[t.CONTACT_FIRST], counter[t.CONTACT_END] = 0, self.sizes["ncontact"]
-        column.contact_order[:] = np.arange(self.sizes["ncontact"])
+        self._order_contacts()
         column.dof_column[:] = column.column_dof[:] = np.arange(nv)
         numbers = column.option
         numbers[t.SWEEPS] = self._sweeps
@@ -323,6 +393,12 @@ class FixedConstraints(Constraints):
         newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE
         served = newton and nv <= MOST_COLUMNS and bool(mobile.all())
         numbers[t.NEWTON_STEPS] = float(self._newton() if served else NO_NEWTON)
+
+    def _order_contacts(self) -> None:
+        """Contacts are in the order of their pairs."""
+        counter, count = self.column.counter, self.sizes["ncontact"]
+        counter[t.CONTACT_FIRST], counter[t.CONTACT_END] = 0, count
+        self.column.contact_order[:] = np.arange(count)
 
     @property
     def solver(self) -> SolverMethod:

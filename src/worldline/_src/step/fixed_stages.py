@@ -16,9 +16,13 @@ from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     COLLISION_ARGS,
     COLLISION_M,
+    CONTACT_END,
     DROPPED,
     GRAVITY,
     ROWS,
+    SHORT,
+    SHORT_OF_PAIRS,
+    SHORT_OF_ROWS,
     SPEED_TOLERANCE,
     contact_frame_view,
     dual_view,
@@ -38,25 +42,36 @@ from worldline._src.kernels.constraints.tables import (
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as collision
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.kinds import int64
 from worldline._src.model.views import (
     chain_view,
     mass_view,
     operand_view,
 )
-from worldline._src.scalar.memory import address_as, matrix
+from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.step.constraint_operands import constraint_stage
 from worldline._src.step.reaching import trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
+_COUNTER = collision.ENTRY["counter"]
 
 
 @stage
 def begin_fixed_rows(m, c, args, d):
-    """v -> velocities by columns, which are the degrees of freedom; no rows yet."""
+    """v -> velocities by columns, which are the degrees of freedom; no rows yet; contacts of near pairs."""
     tm, tc, td = trees_of(args, d)
     counter, v = link_view(m, c, args, d).counter, operand_view(tm, tc, td).v
     counter[ROWS], counter[DROPPED], counter[ACTIVE_LIMITS], counter[BOUNCED] = 0, 0, 0, 0
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
+        found = vector(ha, hm[_COUNTER], 8)
+        if found[collision.NEAR] > found[collision.PAIRS]:
+            args[SHORT] |= SHORT_OF_PAIRS
+        contact_row = contact_frame_view(m, c, args, d).contact_row
+        counter[CONTACT_END] = PAIR_CONTACTS * found[collision.PAIRS]
+        for k in range(counter[CONTACT_END], contact_row.shape[0]):
+            contact_row[k, 0] = -1
     island_v = motion_view(m, c, args, d).island_v
     for k in range(v.shape[0]):
         island_v[k] = v[k]
@@ -99,9 +114,11 @@ def _layout_at(m, c, args, d):
 
 @stage
 def begin_fixed_solve(m, c, args, d):
-    """rows, kept forces -> guesses of forces."""
+    """rows, kept forces -> guesses of forces; rows without room are counted."""
     tm, tc, td = trees_of(args, d)
     link = link_view(m, c, args, d)
+    if link.counter[DROPPED] > 0:
+        args[SHORT] |= SHORT_OF_ROWS
     solving.begin_solve(
         _layout_at(m, c, args, d),
         link.option,

@@ -114,6 +114,14 @@ class LaneParameters:
         self.numbers[worlds] = numbers[self._at]
         return grown
 
+    def moved(self, by: int) -> None:
+        """The arena of data of rows is that much longer at its end than before."""
+        if self.any:
+            constraints = self._sim.constraints
+            end = sum(len(x) for x in (self._sim._constant, self._sim._data, constraints.block.c))
+            self._at = self._at + np.where(self._at >= end + len(constraints.block.d) - by, by, 0)
+            self._parts.clear()
+
     def saved(self) -> tuple[np.ndarray, Array]:
         """Positions and numbers, for a clone."""
         return self._at.copy(), self.numbers.copy()

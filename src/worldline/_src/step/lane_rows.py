@@ -65,11 +65,14 @@ def row_parts(
         return int(block.m[TABLE.entry[name]])
 
     nq, nv, controls = sizes["nq"], sizes["nv"], 0 if model.actuators is None else len(model.actuators)
+    kept = RowPart("kept", rows["nkept"], CONSTRAINT, column("kept"))
+    if rows["nkept_list"]:
+        kept = RowPart("kept", 2 * rows["nkept_list"], CONSTRAINT, column("kept_list"))
     state = [
         RowPart("q", nq, MULTIBODY, offsets["q"]),
         RowPart("v", nv, MULTIBODY, offsets["v"]),
         RowPart("activation", rows["na"], CONSTRAINT, column("activation")),
-        RowPart("kept", rows["nkept"], CONSTRAINT, column("kept")),
+        kept,
         RowPart("sweeps", 2, CONSTRAINT, column("sweeps")),
     ]
     inputs = [

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.jit import DISABLED, Stage, entry, inline, outline
+from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kinds import LANES4, LANES8, float64, int64
 from worldline._src.scalar.memory import (
     address_as,
@@ -27,14 +28,16 @@ from worldline._src.scalar.memory import (
 )
 from worldline._src.step.evaluate import stage_addresses
 from worldline._src.step.runner import beyond, first_beyond, within
+from worldline._src.step.step_table import CONSTRAINT
 
 # columns of a table of parts: set of arenas, where in its data arena, how many numbers, where in a row
 _SET, _AT, _COUNT, _START = range(4)
 
-STATUS, FRAME, QUANTITY, INDEX, VALUE, STEPS, MODE = range(7)
+STATUS, FRAME, QUANTITY, INDEX, VALUE, STEPS, MODE, MISSING = range(8)
 """Columns of the marks of a world: status, the step that diverged first, quantity, index and value of its
-first number beyond a limit, steps made, 1 where steps that diverged are kept while they are finite."""
-MARKS = 7
+first number beyond a limit, steps made, 1 where steps that diverged are kept while they are finite, what its
+group was short of in these steps, which were not made then."""
+MARKS = 8
 _SIGNATURE = 6 * "int64[:,::1] " + 5 * "float64[:,::1] " + 3 * "int64 "
 
 NOTED, FROZEN = 1.0, 2.0
@@ -134,6 +137,18 @@ def _settle(sets, state, checks, limits, width, marks_io):
         mark[STEPS] += 1.0
 
 
+@inline
+def _is_short(sets, marks_io):
+    """Whether arrays were too small for a step of a group, which is noted and forgotten."""
+    args = address_as(sets[CONSTRAINT, 2], int64)
+    short = args[SHORT]
+    if short != 0:
+        args[SHORT] = 0
+        for lane in range(marks_io.shape[0]):
+            marks_io[lane, MISSING] = short
+    return short != 0
+
+
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (float)")
 def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
     """One world after the other; see `_advance_lanes`."""
@@ -150,6 +165,7 @@ def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, m
             at, n = inputs[p, _AT], inputs[p, _COUNT]
             d = vector(address_as(sets[inputs[p, _SET], 3], float64), 0, at + n)
             _spread(d, 1, at, n, vector(pointer(u), 0, u.size), inputs[p, _START], u.shape[1], w, high - 1, 0)
+        short = False
         for _ in range(steps):
             _save(sets, state, 1)
             for k in range(program.shape[0]):
@@ -161,8 +177,11 @@ def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, m
                     address_as(sets[s, 2], int64),
                     address_as(sets[s, 3], float64),
                 )
+            short = _is_short(sets, marks[w : w + 1])
+            if short:
+                break
             _settle(sets, state, checks, limits, 1, marks[w : w + 1])
-        for p in range(state.shape[0]):
+        for p in range(0 if short else state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
             d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
             _collect(d, 1, at, n, vector(pointer(x), 0, x.size), state[p, _START], x.shape[1], w, high - 1, 0)
@@ -209,12 +228,14 @@ def _advance_lanes(
     written, of u and of y, read only, go where; y has the parameters of every world, and the sets of its
     parts have constants in the place of data. checks: set, place, count and quantity of numbers that must be
     within +-limits[0]; a step with a number beyond limits[1] is lost. marks: how every world fares, a row
-    each; a world that lost a step stays at the state before it.
+    each; a world that lost a step stays at the state before it. Worlds of a group whose arrays were too small
+    for a step keep their rows and are marked.
     """
     for w in range(low, high, width):
         _in(sets, own, y, scalar, width, w, high - 1)
         _in(sets, state, x, scalar, width, w, high - 1)
         _in(sets, inputs, u, scalar, width, w, high - 1)
+        short, group = False, marks[w : min(w + width, high)]
         for _ in range(steps):
             _save(sets, state, width)
             for k in range(program.shape[0]):
@@ -226,8 +247,12 @@ def _advance_lanes(
                     address_as(sets[s, 2], int64),
                     address_as(sets[s, 3], scalar),
                 )
-            _settle(sets, state, checks, limits, width, marks[w : min(w + width, high)])
-        _out(sets, state, x, scalar, width, w, high - 1)
+            short = _is_short(sets, group)
+            if short:
+                break
+            _settle(sets, state, checks, limits, width, group)
+        if not short:
+            _out(sets, state, x, scalar, width, w, high - 1)
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes4)")
@@ -254,11 +279,15 @@ def _advance_python(program, sets, state, inputs, own, checks, limits, x, u, y, 
             saved = [sets[s][3][at : at + n].copy() for s, at, n, _ in state.tolist()]
             for stage, s in program:
                 stage(*sets[s])
+            marks[w, MISSING] = sets[CONSTRAINT][2][SHORT]
+            if marks[w, MISSING]:
+                sets[CONSTRAINT][2][SHORT] = 0
+                break
             _settle_python(sets, checks, limits, marks[w])
             if marks[w, STATUS] == FROZEN:
                 for (s, at, n, _), numbers in zip(state.tolist(), saved, strict=True):
                     sets[s][3][at : at + n] = numbers
-        for s, at, n, start in state.tolist():
+        for s, at, n, start in [] if marks[w, MISSING] else state.tolist():
             x[w, start : start + n] = sets[s][3][at : at + n]
 
 

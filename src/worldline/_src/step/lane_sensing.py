@@ -16,6 +16,7 @@ from worldline._src.kernels.sensors import tables as t
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.evaluate import SCALARS, choose_scalar, in_threads
+from worldline._src.step.lane_room import grown
 from worldline._src.step.lane_rows import spread_over
 from worldline._src.step.lane_runner import MARKS, lane_runner, program_table, set_table
 from worldline._src.step.pack_sensors import SensorTables, connected
@@ -89,6 +90,8 @@ class LaneSensing:
             chunk(0, sim.worlds, 1)
         else:
             in_threads(chunk, sim.worlds, threads, SCALARS[scalar][1], 1)
+        if grown(sim, marks):
+            return sim._sensing().values(threads, lanes, time)
         made = np.ascontiguousarray(rows[:, width:-1])
         made[:, self._unreadable] = np.nan
         return made

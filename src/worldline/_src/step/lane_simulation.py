@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,18 +27,15 @@ from worldline._src.errors import (
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.packed_rows import LANES
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, numbers, read_only
 from worldline._src.step.array_views import ArrayView
-from worldline._src.step.divergence import (
-    DivergencePolicy,
-    Diverging,
-    failure_of,
-    limits_of,
-)
+from worldline._src.step.divergence import DivergencePolicy, Diverging, failure_of, limits_of
 from worldline._src.step.evaluate import (
     SCALARS,
     WITH_GRAVITY,
@@ -48,11 +45,12 @@ from worldline._src.step.evaluate import (
     new_arena,
     require_inertia,
 )
-from worldline._src.step.fixed_constraints import FixedConstraints
+from worldline._src.step.fixed_constraints import FixedConstraints, FixedRoom
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_elements import LaneElements
 from worldline._src.step.lane_parameters import LaneParameters
+from worldline._src.step.lane_room import dense_kept, with_growth
 from worldline._src.step.lane_rows import checked_parts, row_parts, rows_of, spread_over
 from worldline._src.step.lane_runner import (
     FRAME,
@@ -100,15 +98,14 @@ class _Room(NamedTuple):
 class LaneSimulation(FixedAttributes, Diverging):
     """Worlds of one model that step together, with contacts, limits, joint friction and actuators.
 
-    A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch
-    has room for its contacts. That suits robots of some dozens of shapes. Contacts of spheres and capsules,
-    and of them and boxes on planes, are found in lanes, those of other convex shapes world by world. Surfaces
-    of triangles, closures, tendons that wrap and springs between bodies are refused with a `CapabilityError`
-    that names them, and so are sweeps against slip, sleep, prescribed joints and the variational family. Rows
-    are those of `Simulation`. Newton's method solves them where there are no more than 62 degrees of freedom,
-    with De Saxce corrections where contacts obey Coulomb's law; larger models, and what it cannot solve, have
-    projected Gauss-Seidel. Both start from the forces of the last step. Hard contacts are solved once a step:
-    what pushes overlap apart stays in `v`.
+    A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch, or
+    is near in a world of the group where these are many, has room for its contacts. Those of spheres and
+    capsules, and of them and boxes on planes, are found in lanes, those of other convex shapes world by
+    world. Surfaces of triangles, closures, tendons that wrap, springs between bodies, sweeps against slip,
+    sleep, prescribed joints and the variational family are refused by name (`CapabilityError`). Newton's
+    method solves the rows of a `Simulation` for up to 62 degrees of freedom, with De Saxce corrections where
+    contacts obey Coulomb's law; larger models, and what it cannot solve, have projected Gauss-Seidel. Both
+    start from the forces of the last step. Hard contacts are solved once: what pushes apart stays in `v`.
 
     The arrays below are the state and what drives it; write them at any time. Assignment writes into them.
     Everything that makes the next step is in `q`, `v`, `activation` and `kept`. Parameters are those the
@@ -132,8 +129,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         divergence_policy: what happens to worlds that diverge; as the scene says when None.
         divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
             says when None, which is 1e10 unless it says otherwise.
-        elements: kernels that run within steps, of a World that a batch is made of; see
-        `World.add_controller`.
+        elements: kernels that run within steps; see `World.add_controller`.
 
     Example:
         >>> import numpy as np
@@ -207,12 +203,13 @@ class LaneSimulation(FixedAttributes, Diverging):
         self.worlds = int(worlds)
         self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
         self._elements = UserElements() if elements is None else elements
+        self._room_size: FixedRoom | None = None
         self._start()
 
     def _start(self) -> None:
         """Make the constraints and lay everything out, at the start of the model."""
         self.guard = ThreadGuard("LaneSimulation", "copy.deepcopy")
-        self.constraints = FixedConstraints(self.model, self._most_sweeps, self._tolerance)
+        self.constraints = FixedConstraints(self.model, self._most_sweeps, self._tolerance, self._room_size)
         if self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.has_gains:
             raise CapabilityError(
                 f"steps in lanes have no integration family '{self.family.value}' for actuators whose force "
@@ -334,7 +331,8 @@ class LaneSimulation(FixedAttributes, Diverging):
             own, found = collision.args.copy(), spread(collision.d)
             args[t.COLLISION_ARGS], args[t.COLLISION_D] = address_of(own), address_of(found)
             if self.constraints.single is not None:
-                self._alive.append(self.constraints.single.connect(width, own))
+                pairs = self.constraints.sizes["ncontact"] // PAIR_CONTACTS
+                self._alive.append(self.constraints.single.connect(width, pairs, own))
             sets.append((collision.m, constants(collision.c), own, found))
         return sets if self.elements is None else self.elements.with_arenas(sets, scalar)
 
@@ -369,11 +367,9 @@ class LaneSimulation(FixedAttributes, Diverging):
             [True, False]
         """
         require_kind(model, Model, "model", "LaneSimulation.set_parameters")
-        solve = {"sweeps": self._most_sweeps, "tolerance": self._tolerance}
-        family, elements = self.family, self._elements
-        other = LaneSimulation(
-            model, 1, time_step=self._h, integration_family=family, elements=elements, **solve
-        )
+        solve = {"sweeps": self._most_sweeps, "tolerance": self._tolerance, "elements": self._elements}
+        other = LaneSimulation(model, 1, time_step=self._h, integration_family=self.family, **solve)
+        other.take_room(self.constraints.room)
         chosen = self._chosen(worlds)
         if self._own.take(chosen, other):
             self._own_laid_out()
@@ -384,6 +380,18 @@ class LaneSimulation(FixedAttributes, Diverging):
     def restore_parameters(self, saved: tuple[np.ndarray, Array]) -> None:
         """Give worlds the parameters that `LaneParameters.saved` gave."""
         self._own.restore(*saved)
+        self._own_laid_out()
+
+    def take_room(self, room: FixedRoom | None) -> None:
+        """Be laid out for as many pairs and rows as another simulation."""
+        if room != self.constraints.room:
+            self._room_size = room
+            self._start()
+
+    def laid_out_again(self, longer: int) -> None:
+        """The arena of data of rows is that much longer than before."""
+        self._own.moved(longer)
+        self._room_size = self.constraints.room
         self._own_laid_out()
 
     def _own_laid_out(self) -> None:
@@ -444,6 +452,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         """
         if not is_count(threads) or threads < 0:
             raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
+        choose_scalar(lanes, self.worlds)  # refuses a count that no processor has, sensors or not
         return self._sensing().values(threads, lanes)
 
     def _sensing(self) -> LaneSensing:
@@ -455,12 +464,12 @@ class LaneSimulation(FixedAttributes, Diverging):
 
     @contextmanager
     def room(self, scalar: str) -> Iterator[_Room]:
-        """Arenas for a group of worlds, to run stages on."""
-        room = self._room(scalar)
+        """Arenas for a group of worlds, to run stages on; used no more when arenas grow meanwhile."""
+        room, rooms = self._room(scalar), self._rooms
         try:
             yield room
         finally:
-            self._rooms[scalar].append(room)
+            rooms[scalar].append(room)
 
     @property
     def row_tables(self) -> tuple[np.ndarray, ...]:
@@ -475,9 +484,10 @@ class LaneSimulation(FixedAttributes, Diverging):
         return self._state[which], self._inputs[which], self._own.numbers[which]
 
     def kept_of(self, state: Array) -> Array:
-        """The part of rows of state that holds forces of constraint rows."""
+        """Forces of constraint rows in rows of state, (worlds, rows)."""
         start = self.q.shape[1] + self.v.shape[1] + self.activation.shape[1]
-        return state[:, start : start + self.kept.shape[1]]
+        kept, sizes = state[:, start : start + self.kept.shape[1]], self.constraints.sizes
+        return dense_kept(kept, sizes["nkept"]) if sizes["nkept_list"] else kept
 
     # ---- stepping
 
@@ -601,14 +611,19 @@ class LaneSimulation(FixedAttributes, Diverging):
             run(program, room.table, *tables, limits, *rows, low, high, many)
             self._rooms[scalar].append(room)
 
+        def portion(work: Chunk, many: int) -> None:
+            work(0, self.worlds, many) if share is None else share(work, self.worlds, width, many)
+
         before = frozenset(self._frozen_rows)
         try:
             for many in portions(n):
-                if share is None:
+                if self.constraints.may_grow:
+                    uninterrupted(lambda many=many: with_growth(self, self._marks, chunk, many, portion))
+                elif share is None:
                     # compiled code counts the steps it makes: an interrupt comes before it or after it
                     chunk(0, self.worlds, many)
                 else:
-                    uninterrupted(lambda many=many: share(chunk, self.worlds, width, many))
+                    uninterrupted(lambda many=many: portion(chunk, many))
         finally:
             diverged = np.flatnonzero(self.frozen).tolist() if self._marks[:, STATUS].any() else []
             failed = self._end([w for w in diverged if w not in before])
@@ -676,7 +691,7 @@ class LaneSimulation(FixedAttributes, Diverging):
 
 _SETTINGS = (
     *("model", "worlds", "family", "_h", "_most_sweeps", "_tolerance", "_policy", "_limit"),
-    *("_last_failures", "_frozen_rows", "_elements"),
+    *("_last_failures", "_frozen_rows", "_elements", "_room_size"),
 )
 _NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_start_row")
 """What a clone takes over: settings, and arrays without addresses."""

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Who may use the page: requests need its token, and a web page of another origin cannot use a browser's.
+"""Access control of the page: requests need its token, and pages of other origins cannot use it.
 
 The address of the viewer carries a random token. The first request with it gets a cookie, which the browser
 sends along with everything else the page asks for. On top of that a request must name this server as its

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a person does on the page, handed to the thread that owns the World.
+"""User events of the page, queued for the thread that owns the World.
 
 The value is taken in the loop of the page, at once: the panel also shows where the World is, and would
 otherwise overwrite what a person has just set before anybody reads it. The loop keeps the order of events,

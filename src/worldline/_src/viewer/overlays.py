@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What can be shown beside the shapes: sites, frames, joint axes, centres of mass, contacts, tendons."""
+"""Overlays of the scene: sites, frames, joint axes, centres of mass, contacts, tendons."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pulling at a body: a damped spring from a point of the body to where a person holds it.
+"""Perturbation of a body by the mouse: a damped spring from a point of the body to the cursor.
 
 The spring acts through forces that last one step, so nothing of it stays in the World. Stiffness and damping
 are scaled by the mass that is felt at the point (the inverse of J M^-1 J^T), which makes a finger as easy to

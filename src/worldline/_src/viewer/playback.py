@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Playing a World against the clock on the wall: play, pause, step, speed, reset, keyframes and scrubbing.
+"""Real-time playback of a World: play, pause, step, speed, reset, keyframes and scrubbing.
 
 This knows nothing of pages or browsers. Time that cannot be simulated in time is dropped, so that a heavy
 scene is slow and not late.

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldline._src.errors import CapabilityError
 from worldline._src.facade.contacts import contact_summary
 from worldline._src.facade.sensors import Sensor
+from worldline._src.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,11 +12,24 @@ from typing import Any
 import numpy as np
 
 from worldline._src.drawing.cameras import View, usual_distance
-from worldline._src.errors import CapabilityError
+from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.viewer.access import Gate, guarded_servers
 from worldline._src.viewer.messages import check_messages
 
 LOOPBACK = "127.0.0.1"
+
+
+def check_host(host: str) -> None:
+    """Refuse an address that this machine does not have; an empty one would be that of every network."""
+    try:
+        if not host:
+            raise ValueError
+        # a socket of any free port shows that a server can listen there; names are resolved first
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        with socket.socket(found[0][0], socket.SOCK_STREAM) as trial:
+            trial.bind(found[0][4])
+    except (OSError, ValueError):
+        raise ArgumentError(f"host must be an address of this machine, got {host!r}") from None
 
 
 def start_server(host: str, port: int, gate: Gate) -> Any:
@@ -26,6 +40,7 @@ def start_server(host: str, port: int, gate: Gate) -> Any:
         raise CapabilityError(
             "the viewer needs the package 'viser', which is not installed; pip install 'worldline[viewer]'"
         ) from None
+    check_host(host)
     with quiet(), guarded_servers(gate):
         server = viser.ViserServer(host=host, port=port, verbose=False)
     check_messages(server)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The time line: states that were seen, to go back to.
+"""The time line: recorded states to scrub through.
 
 A World that records itself (`World.replay`) is scrubbed through its own recording, step by step. For any
 other the viewer keeps the states it has shown, in its own memory; the World knows nothing of them. When they

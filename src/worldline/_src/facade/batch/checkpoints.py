@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A batch in a file: what the next step of every world depends on, written whole or not at all.
+"""Checkpoint files of a batch: everything the next step of each world depends on, written atomically.
 
 The file has no description: it is read into a batch of the same one, with as many worlds in the same layout.
 """
@@ -20,6 +20,7 @@ from worldline._src.facade.batch.layout_choice import THREADS
 from worldline._src.facade.batch.selecting import indices_of
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
 from worldline._src.facade.fingerprint import digest, model_parts
+from worldline._src.facade.values import is_array
 from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.spatial.poses import Array
 from worldline._src.step.contact_memory import recall, remembered
@@ -59,22 +60,32 @@ def _unpack(packed: Packed, what: str) -> Array:
 
 def save(batch: WorldBatch, path: str | PathLike[str]) -> None:
     """See `WorldBatch.save`."""
+    write_checked(path, _KIND, packed(batch))
+
+
+def packed(batch: WorldBatch) -> bytes:
+    """Everything that the next steps of a batch depend on."""
     parts = batch._worlds.save()
     saved = _Saved(
         layout=batch.layout,
         num_worlds=batch.num_worlds,
         model=digest(model_parts(batch.model)),
-        arrays={name: _pack(part) for name, part in parts.items() if isinstance(part, np.ndarray)},
+        arrays={name: _pack(part) for name, part in parts.items() if is_array(part)},
         worlds={name: part for name, part in parts.items() if isinstance(part, bytes)},
     )
-    write_checked(path, _KIND, msgspec.msgpack.encode(saved))
+    return msgspec.msgpack.encode(saved)
 
 
 def load(batch: WorldBatch, path: str | PathLike[str]) -> None:
     """See `WorldBatch.load`."""
     where = path_text(path)
+    restore(batch, read_checked(where, _KIND), where)
+
+
+def restore(batch: WorldBatch, data: bytes, where: str) -> None:
+    """Take over what `packed` gave; when it does not fit, the batch is as it was."""
     try:
-        saved = msgspec.msgpack.decode(read_checked(where, _KIND), type=_Saved)
+        saved = msgspec.msgpack.decode(data, type=_Saved)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise SceneError(f"{where}: not a checkpoint of a WorldBatch: {error}") from None
     for what, theirs, own in (
@@ -90,9 +101,9 @@ def load(batch: WorldBatch, path: str | PathLike[str]) -> None:
     for name, part in before.items():
         if name.startswith(PARAMETER):
             continue
-        if name not in given or (isinstance(part, np.ndarray) and given[name].shape != part.shape):
+        if name not in given or (is_array(part) and given[name].shape != part.shape):
             raise SceneError(f"{where}: {name} is missing or does not fit")
-    before = {name: part.copy() if isinstance(part, np.ndarray) else part for name, part in before.items()}
+    before = {name: part.copy() if is_array(part) else part for name, part in before.items()}
     try:
         _require_parameters(batch, given, where)
         batch._worlds.load(given)
@@ -179,8 +190,8 @@ def fingerprint(batch: WorldBatch, world: int | None) -> str:
     options = "" if batch._template.world is None else repr(batch._template.world.options)
     arrays = [array for name, array in worlds.arrays.items() if batch._has(name) and array[0].size]
     clock = np.stack([worlds.time, worlds.frame], axis=1)
-    made = []
+    made: list[Array | str] = []
     for w in which.tolist():
         model = digest(model_parts(worlds.models(np.array([w]))[0])) if own else shared
         made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w]]))
-    return made[0] if world is not None else digest(made)
+    return str(made[0]) if world is not None else digest(made)

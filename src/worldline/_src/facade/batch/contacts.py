@@ -40,7 +40,7 @@ class BatchContacts(NamedTuple):
     """On body_b, world axes [N], (contacts, 3)."""
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] # tuples count values
         """Number of contacts in all worlds."""
         return len(self.world)
 

@@ -112,14 +112,14 @@ class BatchStepContext:
     def body_row(self, name: str) -> int:
         """Index of a body in `body_q`, `body_qd` and `body_f`, by its name."""
         names = self._batch.body_names
-        if name not in names:
+        if values.key(name, "name of a body") not in names:
             raise NotFoundError(f"no body '{name}'{nearest_name(str(name), names)}")
         return names.index(name)
 
     def actuator(self, name: str) -> int:
         """Index of an actuator in `control`, by its name."""
         names = self._batch.actuator_names
-        if name not in names:
+        if values.key(name, "name of an actuator") not in names:
             raise NotFoundError(f"no actuator '{name}'{nearest_name(str(name), names)}")
         return names.index(name)
 

@@ -15,7 +15,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.array_property import ArrayProperty
-from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows, columns
+from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.spatial.poses import Array, rotations
@@ -112,7 +112,7 @@ class _Joints:
 
     @property
     def _v(self) -> np.ndarray:
-        return columns([joint.v for joint in self._rows])
+        return values.indices(joint.v for joint in self._rows)
 
     @property
     def num_dofs(self) -> int:
@@ -145,7 +145,7 @@ class BatchJoints(_Joints, NamedCollection[BatchJoint]):
 
     def __init__(self, part: BatchPart, rows: dict[str, JointRows]) -> None:
         made = {joint: BatchJoint(part, joint, [own]) for joint, own in rows.items()}
-        NamedCollection.__init__(self, "joint", lambda: made)
+        self._what, self._members = "joint", lambda: made
         self._part, self._rows = part, list(rows.values())
 
 

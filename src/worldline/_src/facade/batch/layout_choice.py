@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes of the fixed layout, or single worlds on threads: which, and why.
+"""Choice of the batch layout, lanes or single worlds on threads, with the reason.
 
 Lanes run where a step in them does what a step of the World does. Everything else about a World goes to
 threads, for a reason that is given by name.
@@ -79,7 +79,7 @@ def lane_simulation(template: Template, worlds: int) -> LaneSimulation:
 
 def obstacles(template: Template) -> tuple[str, ...]:
     """What a World asks of a step that lanes do not do, or do otherwise; empty when they do all of it."""
-    found = []
+    found: list[str] = []
     sim, runtime, world = template.sim, template.runtime, template.world
     plan = sim.plan()
     if sim.constraints is not None:

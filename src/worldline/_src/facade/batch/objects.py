@@ -1,10 +1,8 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the named objects of a description are in the arrays of a batch."""
+"""Index maps from the named objects of a description to the arrays of a batch."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.world import World
@@ -81,9 +79,3 @@ def _of_model(model: Model) -> Objects:
             links[model.body_label[child]] = child
         multibodies[label] = MultibodyRows(joints, links)
     return Objects(multibodies, {})
-
-
-def columns(parts: list[slice]) -> np.ndarray:
-    """Indices of several slices, one after the other."""
-    found = [np.arange(part.start, part.stop) for part in parts]
-    return np.concatenate([np.zeros(0, np.int64), *found])

@@ -19,7 +19,6 @@ from worldline._src.errors import ArgumentError, CapabilityError, FixedAttribute
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.geometry import SHAPES, Geometry
 from worldline._src.spatial.poses import Array
 
@@ -42,11 +41,11 @@ REFUSED = {
 """Names that end a parameter which no World changes, and why."""
 
 
-class Parameter(NamedTuple):
+class Parameter:
     """A number or an array of one World."""
 
-    read: Callable[[World], Any]
-    write: Callable[[World, Any], None]
+    def __init__(self, read: Callable[[World], Any], write: Callable[[World, Any], None]) -> None:
+        self.read, self.write = read, write
 
 
 def _property(address: Address, name: str) -> Parameter:
@@ -182,7 +181,7 @@ class BatchParameters(FixedAttributes):
         return iter(self._table())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._table()
+        return isinstance(name, str) and name in self._table()
 
     def _find(self, name: str) -> Parameter:
         table, name = self._table(), values.text(name, "name of a parameter")

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, ShapeError, require_kind
 from worldline._src.facade import values
+from worldline._src.facade.batch.seeded_shares import shares
 from worldline._src.spatial.poses import Array, float_array
 
 MODES = ("set", "scale", "add")
@@ -174,6 +175,9 @@ class Randomized(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def applied(self, start: Array, drawn: Array) -> Array:
         """The number of the start with what was drawn."""
+        start, drawn = values.array(start, "start"), values.array(drawn, "drawn")
+        if drawn.shape not in ((), start.shape):
+            raise ShapeError(f"drawn must be one number or {start.shape}, got {drawn.shape}")
         if self.mode == "set":
             return np.broadcast_to(drawn, start.shape)
         return start * drawn if self.mode == "scale" else start + drawn
@@ -222,10 +226,41 @@ class Randomization(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             world: index of the world.
             count: how often the world drew before.
         """
-        key = f"name:{name}" if line.group is None else f"group:{line.group}"
-        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
-        rng = np.random.default_rng([self.seed, world, count, number])
+        require_kind(line, Randomized, "line", "draw")
+        name = values.text(name, "name")
+        for what, number in (("world", world), ("count", count)):
+            if values.count(number, what) < 0:
+                raise ArgumentError(f"{what} must not be negative, got {number}")
+        for size in values.several(shape, "shape"):
+            values.count(size, "shape")
+        rng = np.random.default_rng([self.seed, world, count, _number_of(line, name)])
         return line.distribution.at(rng.random(tuple(shape) if line.elementwise else ()))
+
+    def draws(
+        self, line: Randomized, name: str, shape: Sequence[int], worlds: np.ndarray, counts: np.ndarray
+    ) -> Array:
+        """What `draw` gives each of several worlds, bit for bit, in an array that goes with theirs.
+
+        Args:
+            line: one of `lines`.
+            name: the name that the line matched.
+            shape: of the array of one world.
+            worlds: indices of worlds, (n,).
+            counts: how often every world drew before, (n,).
+
+        Returns:
+            Arrays of that shape, world by world; all elements are equal where they are not drawn one by one.
+        """
+        each = int(np.prod(shape, dtype=np.int64)) if line.elementwise else 1
+        made = line.distribution.at(shares(self.seed, worlds, counts, _number_of(line, name), each))
+        made = made.reshape(len(worlds), *(shape if line.elementwise else (1,) * len(shape)))
+        return np.broadcast_to(made, (len(worlds), *shape)).copy()
+
+
+def _number_of(line: Randomized, name: str) -> int:
+    """What tells the draws of a name, or of a group, from all others."""
+    key = f"name:{name}" if line.group is None else f"group:{line.group}"
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
 
 
 def of_mapping(lines: Any) -> Randomization:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,12 +150,12 @@ def states_of(model: BatchSource, given: Any) -> dict[str, Array]:
     """Arrays of initial states by name, each with a world dimension or without."""
     if given is None:
         return {}
-    several = isinstance(given, Sequence) and bool(given) and all(isinstance(s, WorldState) for s in given)
+    several = values.is_sequence(given) and bool(given) and all(isinstance(s, WorldState) for s in given)
     if isinstance(given, WorldState) or several:
         if not isinstance(model, World):
             raise ArgumentError("a WorldState is of a World: give rollout the World, or arrays by name")
         return _of_world_states(model, [given] if isinstance(given, WorldState) else list(given))
-    if isinstance(given, Mapping):
+    if values.is_mapping(given):
         for name in given:
             if name not in _STATE:
                 hint = nearest_name(str(name), list(_STATE))
@@ -166,7 +165,8 @@ def states_of(model: BatchSource, given: Any) -> dict[str, Array]:
 
 
 def _of_world_states(world: World, states: list[WorldState]) -> dict[str, Array]:
-    probe, rows = world.clone(), []
+    probe = world.clone()
+    rows: list[list[Array]] = []
     for state in states:
         probe.set_state(state)
         runtime = probe._live()
@@ -236,7 +236,7 @@ def _trajectory(batch: WorldBatch, n: int, out: RolloutTrajectory | None, sensor
     for name, shape in shapes.items():
         array: Any = getattr(out, name)
         if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
-            got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            got = f"{array.dtype} {array.shape}" if values.is_array(array) else type(array).__name__
             raise ShapeError(f"{name} of out must be a float64 array of shape {shape}, got {got}")
         if not array.flags.writeable:
             raise ArgumentError(f"{name} of out must be writable")
@@ -255,7 +255,7 @@ def _checked(batch: WorldBatch, feedback: Feedback) -> Feedback:
     nq, nv = batch.joint_positions.shape[1], batch.joint_velocities.shape[1]
     nu = batch.controls.shape[1]
     shapes = ((nu, 2 * nv), (nq,), (nv,), (nu,))
-    made = []
+    made: list[Array] = []
     for name, value, shape in zip(Feedback._fields, feedback, shapes, strict=True):
         numbers = values.array(value, f"{name} of Feedback")
         if numbers.shape != shape or not np.isfinite(numbers).all():

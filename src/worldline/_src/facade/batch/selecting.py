@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which worlds of a batch: indices, a mask, a slice, or all of them."""
+"""Selection of worlds of a batch: indices, a mask, a slice, or all of them."""
 
 from __future__ import annotations
 

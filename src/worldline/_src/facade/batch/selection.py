@@ -153,10 +153,6 @@ class BatchPart(KnownNames):
         """Whether a world stays at its last good state after it diverged, ([worlds])."""
         return values.read_only(np.array(self._leading(self._batch._worlds.frozen[self._which])))
 
-    def reset(self, **options: Any) -> None:
-        """Put these worlds back; see `WorldBatch.reset`."""
-        self._batch.reset(self._which, **options)
-
 
 class BatchSelection(BatchPart):
     """Some worlds of a batch, in the order in which they were selected; see `WorldBatch.select`."""
@@ -187,6 +183,10 @@ class BatchSelection(BatchPart):
 
     def __repr__(self) -> str:
         return f"BatchSelection({len(self._which)} of {self._batch.num_worlds} worlds)"
+
+    def reset(self, **options: Any) -> None:
+        """Put these worlds back; see `WorldBatch.reset`."""
+        self._batch.reset(self._which, **options)
 
 
 class BatchWorld(BatchSelection):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What every world of a batch starts as: a World of its own, or a model that was built by code."""
+"""The template of the worlds of a batch: a World, or a Model built in code."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Worlds of a batch one by one, several at a time on threads, for what lanes do not have.
+"""Worlds of a batch on threads, one World each, for features that lanes do not support.
 
 The arrays of the batch are the state: a world takes over what was written to its rows before it steps, and
 puts its own numbers there afterwards.
@@ -179,7 +179,8 @@ class ThreadWorlds:
             if bad.any():
                 raise ArgumentError(f"{name} of world {int(rows[bad][0])} must be finite")
         for name, rows in changed.items():
-            for i in rows.tolist():
+            chosen: list[int] = rows.tolist()
+            for i in chosen:
                 unit = self.units[i]
                 unit.arrays()[name][...] = self.arrays[name][i]
                 unit.written(name)
@@ -203,7 +204,7 @@ class ThreadWorlds:
 
     def single_worlds(self, which: np.ndarray) -> list[World]:
         """The Worlds of some units, whose parameters can be written."""
-        found = []
+        found: list[World] = []
         for i in which.tolist():
             world = self._fresh(i).world
             assert world is not None
@@ -224,7 +225,8 @@ class ThreadWorlds:
 
     def write_parameters(self, given: Mapping[str, Array], which: np.ndarray) -> None:
         """Give worlds numbers by the names of parameters; when one refuses, all get theirs back."""
-        worlds, done = self.single_worlds(which), []
+        worlds = self.single_worlds(which)
+        done: list[tuple[Parameter, World, Array]] = []
         self.has_own_parameters = True
         try:
             for name, rows in given.items():
@@ -269,8 +271,9 @@ class ThreadWorlds:
 
     def set_time(self, which: np.ndarray, time: Array | float) -> None:
         """Let time of worlds go on from another moment."""
-        given = np.broadcast_to(time, which.shape)
-        for i, moment in zip(which.tolist(), given.tolist(), strict=True):
+        chosen: list[int] = which.tolist()
+        moments: list[float] = np.broadcast_to(time, which.shape).tolist()
+        for i, moment in zip(chosen, moments, strict=True):
             world = self.units[i].world
             if world is None:
                 raise CapabilityError("time of a model that was built by code starts at zero")
@@ -362,7 +365,8 @@ class ThreadWorlds:
 
     def reset(self, which: np.ndarray) -> None:
         """Put worlds back to the start of the batch, with commands and time."""
-        for i in which.tolist():
+        chosen: list[int] = which.tolist()
+        for i in chosen:
             unit = self.units[i]
             unit.reset()
             unit.sim.failure = None
@@ -372,7 +376,8 @@ class ThreadWorlds:
     @property
     def failures(self) -> tuple[StepFailure, ...]:
         """Worlds that are frozen, and those that diverged in the last call of steps."""
-        found, frozen = [], self.frozen
+        found: list[StepFailure] = []
+        frozen = self.frozen
         for i, unit in enumerate(self.units):
             failure = self._failed.get(i) or (unit.sim.failure if frozen[i] else None)
             if failure is not None:
@@ -417,7 +422,7 @@ class ThreadWorlds:
 
     def contacts(self, which: np.ndarray) -> ContactRows:
         """Contacts of the present state of some worlds, by their position in `which`."""
-        found = []
+        found: list[ContactRows] = []
         for k, i in enumerate(which.tolist()):
             unit = self._fresh(i)
             runtime = unit.runtime
@@ -433,7 +438,7 @@ class ThreadWorlds:
         """Readings of all sensors, (worlds, n)."""
         if self.template.world is None:
             raise CapabilityError("a model that was built by code has no sensors; make the batch of a World")
-        made = []
+        made: list[Array] = []
         for i in range(self.count):
             world = self._fresh(i).world
             assert world is not None

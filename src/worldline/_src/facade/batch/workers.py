@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Who steps the worlds of a batch: threads of this process, or an executor of the user."""
+"""Workers that step the worlds of a batch: threads of this process, or an executor of the user."""
 
 from __future__ import annotations
 

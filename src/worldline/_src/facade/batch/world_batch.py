@@ -142,7 +142,9 @@ class WorldBatch(BatchPart):
         self._failed: dict[int, StepFailure] = {}
         self._asked = layout
         self._parameter_table: dict[str, Parameter] | None = None
-        self._draws = np.zeros(count, np.int64)
+        self._draws, self._draw_index = np.zeros(count, np.int64), np.arange(count)
+        # arrays in which worlds start with rows of their own
+        self._own_start: dict[str, Array] = {}
         self._functions = BatchFunctions(self)
 
     def __len__(self) -> int:
@@ -332,12 +334,8 @@ class WorldBatch(BatchPart):
                 assert start is not None
                 first = np.array(self._parameters()[name].read(start), float)
                 base = rows.get(name, np.broadcast_to(first, (len(which), *first.shape)))
-                rows[name] = np.array(
-                    [
-                        line.applied(base[k], drawn.draw(line, name, first.shape, w))
-                        for k, w in enumerate(which.tolist())
-                    ]
-                ).reshape(len(which), *first.shape)
+                given = drawn.draws(line, name, first.shape, self._draw_index[which], 0 * which)
+                rows[name] = np.array(line.applied(base, given))
         if rows:
             self._write_parameters(rows, which)
 
@@ -442,7 +440,7 @@ class WorldBatch(BatchPart):
             function: called with the context; what it returns is dropped.
             place: "end". What changes accelerations has to be a kernel of the World.
         """
-        if place != "end":
+        if not isinstance(place, str) or place != "end":
             raise CapabilityError(
                 f"stages of a batch have no place {place!r}, only 'end'; add a kernel to the World"
             )
@@ -618,6 +616,8 @@ class WorldBatch(BatchPart):
         which = indices_of(worlds, self.num_worlds)
         if state is not None and keyframe is not None:
             raise ArgumentError("reset takes a state or a keyframe, not both")
+        if keyframe is not None:
+            values.key(keyframe, "keyframe")
         rows = (
             self._keyframe_rows(keyframe, which) if keyframe is not None else self._state_rows(state, which)
         )
@@ -635,7 +635,7 @@ class WorldBatch(BatchPart):
 
     def _drawn_lines(self, sample: Randomization) -> list[tuple[Randomized, str]]:
         """The lines of a sample with the arrays they are for."""
-        found = []
+        found: list[tuple[Randomized, str]] = []
         for line in of_mapping(sample).lines:
             if line.name not in self._worlds.arrays:
                 hint = nearest_name(line.name, list(self._worlds.arrays))
@@ -646,15 +646,14 @@ class WorldBatch(BatchPart):
 
     def _sample(self, sample: Randomization, lines: list[tuple[Randomized, str]], which: np.ndarray) -> None:
         for line, name in lines:
-            array = self._array(name)
-            for w in which.tolist():
-                drawn = sample.draw(line, name, array.shape[1:], w, int(self._draws[w]))
-                array[w] = line.applied(array[w], drawn)
+            array, shape = self._array(name), self._array(name).shape[1:]
+            drawn = sample.draws(line, name, shape, self._draw_index[which], self._draws[which])
+            array[which] = line.applied(array[which], drawn)
         self._draws[which] += 1
 
     def _state_rows(self, state: Mapping[str, Any] | None, which: np.ndarray) -> dict[str, Array]:
         part = BatchSelection(self, which)
-        made = {}
+        made: dict[str, Array] = {name: rows[which] for name, rows in self._own_start.items()}
         for name, value in values.mapping(state, "state of reset").items():
             if name not in self._worlds.arrays and name != "time":
                 hint = nearest_name(str(name), list(self._worlds.arrays))

@@ -16,7 +16,7 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_pose_view,
 )
 from worldline._src.kernels.narrowphase.values import load_position, load_rotation
-from worldline._src.scalar.ops import absolute, maximum, minimum, sqrt
+from worldline._src.scalar.ops import absolute, constant, maximum, minimum, sqrt
 from worldline._src.spatial.rotation import mat_mul, rotate
 from worldline._src.spatial.vec3 import Vec3, add
 
@@ -28,6 +28,7 @@ EVERYWHERE = 1.0e30
 def _disc(axis, radius):
     """Half sizes of the box of a disc at right angles to `axis`."""
     return Vec3(
+        # r sqrt(1 - a_i^2)
         radius * sqrt(maximum(0.0 * axis.x, 1.0 - axis.x * axis.x)),
         radius * sqrt(maximum(0.0 * axis.y, 1.0 - axis.y * axis.y)),
         radius * sqrt(maximum(0.0 * axis.z, 1.0 - axis.z * axis.z)),
@@ -38,7 +39,8 @@ def _disc(axis, radius):
 def shape_box(kind, size, R):
     """Lowest and highest coordinates of a shape about its own origin, in world axes."""
     if kind == PLANE:
-        return Vec3(-EVERYWHERE, -EVERYWHERE, -EVERYWHERE), Vec3(EVERYWHERE, EVERYWHERE, EVERYWHERE)
+        far = constant(EVERYWHERE, R.xx)
+        return Vec3(-far, -far, -far), Vec3(far, far, far)
     axis = Vec3(R.xz, R.yz, R.zz)
     if kind == SPHERE:
         half = Vec3(size.x, size.x, size.x)
@@ -49,6 +51,7 @@ def shape_box(kind, size, R):
             absolute(axis.z) * size.y + size.x,
         )
     elif kind == CYLINDER:
+        # |a_i| l plus the box of a disc
         rim = _disc(axis, size.x)
         half = Vec3(
             absolute(axis.x) * size.y + rim.x,
@@ -62,6 +65,7 @@ def shape_box(kind, size, R):
         low = Vec3(minimum(-x - rim.x, x), minimum(-y - rim.y, y), minimum(-z - rim.z, z))
         return low, Vec3(maximum(rim.x - x, x), maximum(rim.y - y, y), maximum(rim.z - z, z))
     elif kind == ELLIPSOID:
+        # h_i = |row i of R diag(a, b, c)|
         xx, xy, xz = R.xx * size.x, R.xy * size.y, R.xz * size.z
         yx, yy, yz = R.yx * size.x, R.yy * size.y, R.yz * size.z
         zx, zy, zz = R.zx * size.x, R.zy * size.y, R.zz * size.z
@@ -84,6 +88,7 @@ def shape_box(kind, size, R):
 def pose_shape(shapes, i, X_out):
     """Pose of shape `i` from that of its body; also returned as position and rotation."""
     X_WB, X_BS, b = shapes.body_X_W, shapes.shape_X_BS, shapes.shape_body[i]
+    # X_WS = X_WB X_BS
     R_WB = load_rotation(X_WB, b)
     p = add(load_position(X_WB, b), rotate(R_WB, load_position(X_BS, i)))
     R = mat_mul(R_WB, load_rotation(X_BS, i))
@@ -100,7 +105,8 @@ def pose_shapes(shapes, placed_out):
     box = placed_out.box
     for i in range(shapes.shape_type.shape[0]):
         p, R = pose_shape(shapes, i, placed_out.shape_X_W)
-        size = Vec3(shapes.shape_size[i, 0], shapes.shape_size[i, 1], shapes.shape_size[i, 2])
+        zero, sizes = constant(0.0, p.x), shapes.shape_size
+        size = Vec3(zero + sizes[i, 0], zero + sizes[i, 1], zero + sizes[i, 2])
         low, high = shape_box(shapes.shape_type[i], size, R)
         margin = shapes.shape_margin[i]
         box[i, 0], box[i, 1], box[i, 2] = p.x + low.x - margin, p.y + low.y - margin, p.z + low.z - margin

@@ -8,7 +8,7 @@ hit wins; of equally near ones, the shape of the lower number.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.broadphase import tree as trees
@@ -24,6 +24,7 @@ from worldline._src.kernels.narrowphase.tables import (
     work_view,
 )
 from worldline._src.kernels.narrowphase.values import add_scaled, load_position, load_rotation
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import pointer
 from worldline._src.spatial.rotation import rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, load_vec3, store_vec3, sub

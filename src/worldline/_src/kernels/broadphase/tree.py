@@ -52,6 +52,7 @@ def _inside(box, fat, i):
 @inline
 def _set_fat(box, fat, i):
     """Grow the box of a shape by the skin."""
+    # box grown by 10 % of its longest side, in every direction
     side = maximum(maximum(box[i, 3] - box[i, 0], box[i, 4] - box[i, 1]), box[i, 5] - box[i, 2])
     skin = SKIN * side if fat.shape[0] > FEW else EVERYWHERE
     for e in range(3):
@@ -100,6 +101,7 @@ def build(node, box_out, order, leaf, fat, stack, start, end, first):
         top -= 1
         k, a, b = stack[3 * top], stack[3 * top + 1], stack[3 * top + 2]
         for e in range(3):
+            # union of the boxes of all shapes below the node
             low, high = 1e300, -1e300
             for s in range(a, b):
                 low, high = minimum(low, fat[order[s], e]), maximum(high, fat[order[s], 3 + e])
@@ -108,6 +110,7 @@ def build(node, box_out, order, leaf, fat, stack, start, end, first):
             node[k, LEAF] = order[a]
             leaf[order[a]] = k
             continue
+        # split across the axis on which centres lie furthest apart, at the median
         axis, widest = 0, -1.0
         for e in range(3):
             low, high = 1e300, -1e300
