@@ -31,6 +31,7 @@ NAMES = (
     "loading",
     "lcp",
     "integrators",
+    "kinematics",
     "constraint_solvers",
     "collision",
     "robustness",

@@ -17,21 +17,76 @@ from worldline import kinematics as wk
 from worldline import math as wmath
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
-from worldline._src.kinematics.box_least_squares import box_least_squares
+from worldline._src.step import ik_problem as ik
 
 
-def test_bounded_least_squares_are_those_of_scipy():
-    rng = np.random.default_rng(0)
+def test_velocities_are_the_bounded_least_squares_of_scipy():
+    robot = panda()
+    model, rng = robot.model, np.random.default_rng(0)
+    low, high = model.joint_limit_lower, model.joint_limit_upper
+    h, gain, damping = 0.05, 8.0, 1e-3
+    active = 0
     for _ in range(200):
-        rows, n = rng.integers(1, 9), rng.integers(1, 9)
-        J, b = rng.normal(size=(rows, n)), 3.0 * rng.normal(size=rows)
-        low = -rng.uniform(0, 1, n) - rng.integers(0, 2) * 0.5
-        high = low + rng.uniform(0.01, 2, n)
-        made = box_least_squares(J, b, 1e-3, low, high)
-        whole = np.vstack([J, np.sqrt(1e-3) * np.eye(n)])
-        theirs = lsq_linear(whole, np.concatenate([b, np.zeros(n)]), (low, high), method="bvls", tol=1e-14)
+        q, goal = rng.uniform(low, high, (2, 7))
+        last, top, change = rng.uniform(-0.3, 0.3, 7), rng.uniform(0.3, 2.0), rng.uniform(2.0, 20.0)
+        pose = wm.forward_kinematics(model, goal)[robot.tip]
+        row = ik.TaskRow(ik.POSE, a=robot.tip, target=pose)
+        r, J = (part[0] for part in ik.IkProblem(model, range(7), [row], low, high).evaluate(q[None]))
+        task = wk.PoseTask(robot.tip, pose)
+        control = wk.DifferentialIk(
+            model, task, gain=gain, damping=damping, max_velocity=top, max_acceleration=change
+        )
+        made = control.velocity(q, h, last)
+        # these limits of position are far enough away not to count
+        least, most = np.maximum(last - change * h, -top), np.minimum(last + change * h, top)
+        if (q + h * least < low).any() or (q + h * most > high).any():
+            continue
+        room = np.minimum(q - low, high - q)
+        if (np.abs(made) > np.sqrt(2.0 * change * room) - change * h).any():
+            continue
+        whole = np.vstack([J, np.sqrt(damping) * np.eye(7)])
+        b = np.concatenate([-gain * r, np.zeros(7)])
+        theirs = lsq_linear(whole, b, (least, most), method="bvls", tol=1e-14)
         np.testing.assert_allclose(made, theirs.x, atol=1e-8)
-        assert (made >= low).all() and (made <= high).all()
+        assert (made >= least).all() and (made <= most).all()
+        active += int(((made == least) | (made == most)).sum())
+    assert active > 100, "bounds hold"
+
+
+def test_many_copies_move_as_each_alone():
+    robot = panda()
+    model, rng = robot.model, np.random.default_rng(3)
+    low, high = model.joint_limit_lower, model.joint_limit_upper
+    q, goals = rng.uniform(low, high, (2, 21, 7))
+    last = rng.uniform(-0.3, 0.3, (21, 7))
+    poses = wm.forward_kinematics(model, goals)[:, robot.tip]
+    for options in ({}, {"max_velocity": 0.8, "max_acceleration": 10.0}):
+        control = wk.DifferentialIk(model, wk.PoseTask(robot.tip, poses[0]), gain=20.0, **options)
+        made = control.velocities(q, 0.01, last, poses)
+        np.testing.assert_array_equal(made, control.velocities(q, 0.01, last, poses, threads=2))
+        matrices = control.velocities(q, 0.01, last, wmath.pose_to_transform(poses))
+        np.testing.assert_allclose(made, matrices, rtol=1e-6)
+        same = control.velocities(q, 0.01, last)
+        for k in range(21):
+            np.testing.assert_array_equal(same[k], control.velocity(q[k], 0.01, last[k]))
+        for k in range(21):
+            control.set_task(0, wk.PoseTask(robot.tip, poses[k]))
+            np.testing.assert_array_equal(made[k], control.velocity(q[k], 0.01, last[k]))
+    # several priorities, one after the other
+    tasks = [wk.PositionTask(robot.tip, poses[0, :3]), wk.PostureTask(goals[0], weight=1.0, priority=1)]
+    levels = wk.DifferentialIk(model, tasks)
+    made = levels.velocities(q[:3], 0.01, last[0])
+    np.testing.assert_array_equal(made, [levels.velocity(each, 0.01, last[0]) for each in q[:3]])
+    for call, words in (
+        (lambda: levels.velocities(q[:3], 0.01, targets=poses[:3]), "one pose or position task"),
+        (lambda: control.velocities(q[0], 0.01), "shape"),
+        (lambda: control.velocities(q, 0.01, last[:3]), "last"),
+        (lambda: control.velocities(q, 0.01, targets=poses[:3]), "one row a copy"),
+        (lambda: control.velocities(q, 0.01, threads=-1), "threads"),
+        (lambda: control.velocities(np.where(q > 0, np.nan, q), 0.01), "finite"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            call()
 
 
 def driven_arm():

@@ -63,12 +63,37 @@ def test_lanes_and_threads_find_the_same():
         [ik.TaskRow(ik.POSE, a=robot.tip)],
         *[np.array(b) for b in limits_of(robot.model)],
     )
-    one, lanes = problem.solve(starts, X[:, None]), problem.solve(starts, X[:, None], lanes=4)
-    threads = problem.solve(starts, X[:, None], threads=2)
-    for a, b, c in zip(one, threads, lanes, strict=True):
-        np.testing.assert_array_equal(a, b)
-        # squares and sums of the error are fused otherwise in lanes
-        np.testing.assert_allclose(a, c, rtol=1e-13)
+    one, lanes = problem.solve(starts, X[:, None], lanes=1), problem.solve(starts, X[:, None], lanes=4)
+    threads, wide = problem.solve(starts, X[:, None], threads=2), problem.solve(starts, X[:, None])
+    for parts in zip(one, threads, lanes, wide, strict=True):
+        for part in parts[1:]:
+            np.testing.assert_array_equal(parts[0], part)
+    alone = problem.solve(starts[:1], X[:1, None])
+    for a, b in zip(one, alone, strict=True):
+        np.testing.assert_array_equal(a[:1], b)
+
+
+def test_starts_in_lanes_find_what_one_after_the_other_find():
+    robot = panda()
+    X, starts = targets_of(robot, 60)
+    low, high = (np.array(b) for b in limits_of(robot.model))
+    anew = 0
+    for x, start in zip(X, starts, strict=True):
+        problem = ik.IkProblem(robot.model, range(7), [ik.TaskRow(ik.POSE, a=robot.tip, target=x)], low, high)
+        one, lanes = problem.solve(start[None], None, 0, 2000, 100), problem.search(start, 0, 2000, 100)
+        assert one.solved[0] and lanes.solved[0] and lanes.restarts[0] == one.restarts[0]
+        assert lanes.iterations[0] == one.iterations[0]
+        # starts are rounded otherwise, and seven joints can move without the tip
+        np.testing.assert_allclose(lanes.q, one.q, atol=1e-5)
+        anew += int(one.restarts[0] > 0)
+    assert anew > 20
+    # out of reach: as many starts as are allowed, and the best of them
+    far = ik.IkProblem(
+        robot.model, range(7), [ik.TaskRow(ik.POSITION, a=robot.tip, target=[3, 0, 0, 0, 0, 0, 1])], low, high
+    )
+    made = far.search(starts[0], 0, 2000, 11)
+    assert not made.solved[0] and made.restarts[0] == 11
+    assert made.cost[0] <= far.solve(starts[:1], None, 0, 2000, 0).cost[0]
 
 
 def limits_of(model):

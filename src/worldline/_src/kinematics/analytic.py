@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ from worldline._src.kinematics.subproblems import (
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, pose_of
 from worldline._src.math.lie_groups import pose_to_transform, se3_inverse
 from worldline._src.math.rotations import wrap_angle
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, compose, numbers
 from worldline._src.step.dynamics import forward_kinematics
 from worldline._src.step.ik_problem import IkProblem

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from worldline._src.facade.queries import QueryScene, body_index
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.kinematics.subjects import WorldSubject
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.dynamics import forward_kinematics
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from worldline._src.kinematics.problems import row_of, row_weights
 from worldline._src.kinematics.solve import Question
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
 from worldline._src.kinematics.tasks import PostureTask, Task, tasks_in
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import difference, integrate, inverse_dynamics, mass_matrix
 from worldline._src.step.evaluate import is_count

@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.facade.step_functions import WorldStepContext
-from worldline._src.kinematics.box_least_squares import box_least_squares
 from worldline._src.kinematics.hierarchical import Hierarchy
 from worldline._src.kinematics.problems import row_of
 from worldline._src.kinematics.quadratic_program import lexicographic_least_squares
-from worldline._src.kinematics.solve import require_tasks
+from worldline._src.kinematics.solve import goals_of, require_tasks
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
-from worldline._src.kinematics.tasks import PostureTask, Task, tasks_in
+from worldline._src.kinematics.tasks import PoseTask, PositionTask, PostureTask, Task, tasks_in
+from worldline._src.math.arrays import operand
 from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import integrate
 from worldline._src.step.evaluate import is_count
+from worldline._src.step.ik_problem import VelocityBounds
 
 
 class DifferentialIk(FixedAttributes):
@@ -89,6 +90,7 @@ class DifferentialIk(FixedAttributes):
         self._has_levels = len(self._hierarchy.priorities) > 1 or self._hierarchy.has_bounds
         self._columns, self._plain = self._hierarchy.columns, self._hierarchy.coordinates
         self._targets = np.array([row.target for row in self._hierarchy.rows]).reshape(-1, 7)
+        self._rest = np.zeros(subject.model.joint_dof_count)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -126,29 +128,111 @@ class DifferentialIk(FixedAttributes):
             last: velocities of the call before, (joint_dof_count,), for bounds of acceleration; zero when
                 None.
         """
-        model, columns = self._subject.model, self._columns
+        model = self._subject.model
         at = numbers(q, (model.joint_coord_count,), "q")
         h = _positive(time_step, "time_step")
-        before = np.zeros(model.joint_dof_count)
+        before = self._rest
         if last is not None:
             before = numbers(last, (model.joint_dof_count,), "last")
-        low, high = self._bounds(at, h, before[columns])
-        made = np.zeros(model.joint_dof_count)
         if self._has_levels:
-            levels = self._hierarchy.stand(at, self._gain, self._targets, self._damping).levels
-            made[columns] = lexicographic_least_squares(levels, low, high)
-        else:
-            r, J = (part[0] for part in self._hierarchy.problem.evaluate(at[None], self._targets[None]))
-            made[columns] = box_least_squares(J, -self._gain * r, self._damping, low, high)
+            return self._by_levels(at, h, before, self._targets)
+        self._pack_bounds()
+        return self._hierarchy.problem.velocities(
+            at[None], self._targets, before, self._gain, self._damping, h
+        )[0]
+
+    def velocities(
+        self,
+        q: ArrayLike,
+        time_step: float,
+        last: ArrayLike | None = None,
+        targets: ArrayLike | None = None,
+        *,
+        threads: int = 1,
+    ) -> Array:
+        """Velocities of many copies of the model at once, (n, joint_dof_count): `velocity` of each, bit for
+        bit.
+
+        Tasks of one priority run in lanes within one call of compiled code, those of several priorities and
+        bounds of distances one after the other.
+
+        Args:
+            q: coordinates, (n, joint_coord_count).
+            time_step: until the next call [s].
+            last: velocities of the call before, (n, joint_dof_count) or (joint_dof_count,); zero when None.
+            targets: goals of one controller with one pose or position task: poses (n, 7), (n, 4, 4) or
+                positions (n, 3), in the reference of the task. The goal of the task when None.
+            threads: 0 for all processors.
+
+        Example:
+            >>> import numpy as np
+            >>> import worldline.model as wm
+            >>> from worldline import kinematics as wk
+            >>> builder = wm.ModelBuilder()
+            >>> cart = builder.add_link(label="cart")
+            >>> _ = builder.add_articulation([builder.add_joint_prismatic(-1, cart, axis="x")])
+            >>> control = wk.DifferentialIk(builder.finalize(), wk.PositionTask("cart", (1, 0, 0)), gain=2.0)
+            >>> control.velocities([[0.0], [0.5]], 0.01).round(4).tolist()
+            [[2.0], [1.0]]
+        """
+        model = self._subject.model
+        at = operand(q, (model.joint_coord_count,), "q")
+        if at.ndim != 2:
+            raise ArgumentError(f"q must have shape (n, {model.joint_coord_count}), got {at.shape}")
+        h, before = _positive(time_step, "time_step"), self._rest
+        if last is not None:
+            before = operand(last, (model.joint_dof_count,), "last")
+            if before.ndim > 1 and before.shape != (len(at), model.joint_dof_count):
+                raise ArgumentError(
+                    f"last must have shape {(len(at), model.joint_dof_count)}, got {before.shape}"
+                )
+        goals = self._targets if targets is None else self._goals(targets, len(at))
+        if not is_count(threads) or threads < 0:
+            raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
+        if self._has_levels:
+            made = np.zeros((len(at), model.joint_dof_count))
+            for k, each in enumerate(at):
+                goal = goals[k] if goals.ndim == 3 else goals
+                made[k] = self._by_levels(each, h, before[k] if before.ndim > 1 else before, goal)
+            return made
+        self._pack_bounds()
+        return self._hierarchy.problem.velocities(
+            at, goals, before, self._gain, self._damping, h, int(threads)
+        )
+
+    def _goals(self, targets: ArrayLike, count: int) -> Array:
+        """Goals of many copies as the rows of a task, (n, 1, 7)."""
+        task = self._tasks[0]
+        if len(self._tasks) != 1 or not isinstance(task, (PoseTask, PositionTask)):
+            raise ArgumentError("targets of differential inverse kinematics need one pose or position task")
+        if task.reference is not None:
+            raise ArgumentError("targets of differential inverse kinematics need a task in the world's frame")
+        goals = goals_of(task, targets)
+        if len(goals) != count:
+            raise ArgumentError(f"targets must be one row a copy, {count} of them, got {len(goals)}")
+        return goals[:, None]
+
+    def _by_levels(self, q: Array, h: float, before: Array, targets: Array) -> Array:
+        """Velocities of tasks of several priorities, and of bounds."""
+        made, columns = np.zeros(self._subject.model.joint_dof_count), self._columns
+        low, high = self._bounds(q, h, before[columns])
+        levels = self._hierarchy.stand(q, self._gain, targets, self._damping).levels
+        made[columns] = lexicographic_least_squares(levels, low, high)
         return made
+
+    def _velocity_range(self) -> tuple[Array, Array]:
+        """Least and largest velocity of every degree of freedom, (nv,)."""
+        model, top = self._subject.model, self._velocity
+        return np.maximum(-top, model.joint_velocity_lower), np.minimum(top, model.joint_velocity_limit)
+
+    def _pack_bounds(self) -> None:
+        self._hierarchy.problem.bound_velocities(VelocityBounds(*self._velocity_range(), self._acceleration))
 
     def _bounds(self, q: Array, h: float, before: Array) -> tuple[Array, Array]:
         """Least and largest velocity of the columns; bounds of position come first, then velocity,
         acceleration."""
-        model, columns, plain = self._subject.model, self._columns, self._plain >= 0
-        top = self._velocity[columns]
-        least = np.maximum(-top, model.joint_velocity_lower[columns])
-        most = np.minimum(top, model.joint_velocity_limit[columns])
+        columns, plain = self._columns, self._plain >= 0
+        least, most = (part[columns] for part in self._velocity_range())
         limit = self._acceleration[columns]
         low = np.clip(before - limit * h, least, most)
         high = np.clip(before + limit * h, least, most)
@@ -169,7 +253,9 @@ class DifferentialIk(FixedAttributes):
             )
         if step._runtime is not subject._runtime:
             # the World was compiled anew: the same tasks, at other indices
+            columns, bounds = self._columns, (self._velocity, self._acceleration)
             self._build(WorldSubject(subject.world, step._runtime))
+            self._velocity, self._acceleration = (self._moved_bound(columns, each) for each in bounds)
         model, columns = self._subject.model, self._columns
         v = self.velocity(step.q, step.time_step, step.v_target)
         step.v_target[columns] = v[columns]
@@ -177,6 +263,12 @@ class DifferentialIk(FixedAttributes):
         for j in self._moving_joints():
             part = slice(int(model.joint_q_start[j]), int(model.joint_q_start[j + 1]))
             step.q_target[part] = ahead[part]
+
+    def _moved_bound(self, columns: np.ndarray, bound: Array) -> Array:
+        """Bounds of the joints that move, which had other columns in the model before."""
+        made = np.full(self._subject.model.joint_dof_count, np.inf)
+        made[self._columns] = bound[columns]
+        return made
 
     def _moving_joints(self) -> list[int]:
         starts = self._subject.model.joint_qd_start

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from worldline._src.kinematics.problems import bounds_of, columns_of, row_of, ro
 from worldline._src.kinematics.quadratic_program import Level, lexicographic_least_squares
 from worldline._src.kinematics.subjects import Subject
 from worldline._src.kinematics.tasks import Task
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import integrate
 from worldline._src.step.ik_problem import IkProblem, TaskRow

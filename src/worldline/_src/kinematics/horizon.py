@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from worldline._src.kinematics.solve import Question
 from worldline._src.kinematics.subjects import subject_of
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, tasks_in, weights_of
 from worldline._src.math.arrays import operand
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, compose, float_array
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.evaluate import is_count

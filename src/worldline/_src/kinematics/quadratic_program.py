@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 _TINY = 1e-12

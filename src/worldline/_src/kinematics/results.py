@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.errors import FixedAttributes, OperationError
 from worldline._src.kinematics.subjects import Subject
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.kinematics.subproblems import cross, rotation_about
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 _MEETING = 1e-4

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, tasks_
 from worldline._src.math.arrays import operand
 from worldline._src.math.lie_groups import transform_to_pose
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, compose, numbers
 from worldline._src.step.dynamics import integrate
 from worldline._src.step.evaluate import is_count
@@ -198,7 +199,7 @@ def solve_ik(
             q, iterations = _damped_least_squares(question, problem, min(max_iterations, 100))
             restarts = 0
         else:
-            made = problem.solve(question.start[None], None, seed, max_iterations, max_restarts)
+            made = problem.search(question.start, seed, max_iterations, max_restarts)
             if not made.solved[0]:
                 # out of reach: from the best point of all starts down to the minimum
                 down = problem.solve(made.q, None, seed, max_iterations, 0, slow_gain=1e-13)
@@ -320,7 +321,7 @@ def _result(
         met = task.tolerance is None or bool(error <= task.tolerance)
         alone = None
         if not met:
-            one = question.problem([k]).solve(question.start[None], None, seed, iterations, restarts)
+            one = question.problem([k]).search(question.start, seed, iterations, restarts)
             alone = bool(one.solved[0])
         made.append(TaskReport(name, float(error), task.tolerance, met, alone))
     return IkResult(question.subject, q, method, tuple(made), reports)
@@ -391,7 +392,9 @@ def solve_ik_batch(
     seed: int = 0,
     threads: int = 1,
 ) -> IkBatch:
-    """Inverse kinematics of many targets of one task, in compiled code from start to end.
+    """Inverse kinematics of many targets of one task, in lanes and in compiled code from start to end.
+
+    Each answer has the bits that its target has alone.
 
     Args:
         subject: a World or a Model; nothing in it changes.
@@ -424,7 +427,7 @@ def solve_ik_batch(
     _require_counts(max_iterations=max_iterations, max_restarts=max_restarts, seed=seed)
     chosen = subject_of(subject)
     question = Question(chosen, [task], joints, None, limits)
-    goals = _goals(task, targets)
+    goals = goals_of(task, targets)
     if task.reference is not None:
         _, X = chosen.frame(task.reference, "reference of a task")
         goals = np.array([compose(X, goal) for goal in goals]).reshape(-1, 7)
@@ -435,7 +438,7 @@ def solve_ik_batch(
     return IkBatch(made.q, made.solved, made.error, made.iterations, made.restarts)
 
 
-def _goals(task: PoseTask | PositionTask, targets: ArrayLike) -> Array:
+def goals_of(task: PoseTask | PositionTask, targets: ArrayLike) -> Array:
     """Goals as poses (n, 7)."""
     if isinstance(task, PositionTask):
         points = operand(targets, (3,), "targets of a position task")

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.kinematics.paths import JointPath
 from worldline._src.math.arrays import operand
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, float_array, read_only
 from worldline._src.step.dynamics import inverse_dynamics
 from worldline._src.step.evaluate import is_count

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, stage
-from worldline._src.kernels.inverse_kinematics import levenberg_marquardt, rows
+from worldline._src.kernels.inverse_kinematics import differential, levenberg_marquardt, rows
 from worldline._src.kernels.inverse_kinematics.tables import Mechanism, problem_view
 from worldline._src.model.views import (
     body_view,
@@ -36,7 +36,7 @@ def _mechanism(m, c, d):
 def inverse_kinematics_rows(m, c, args, d):
     """start -> weighted residuals and their derivatives by the columns."""
     operands = operand_view(m, c, d)
-    problem, work, _ = problem_view(args, d, operands.q, operands.v.shape[0])
+    problem, work, _, _ = problem_view(args, d, operands.q, operands.v.shape[0])
     for k in range(work.q.shape[0]):
         work.q[k] = problem.start[k]
     rows.evaluate(_mechanism(m, c, d), problem, work)
@@ -46,5 +46,15 @@ def inverse_kinematics_rows(m, c, args, d):
 def inverse_kinematics(m, c, args, d):
     """start, target, seed -> result: coordinates and report."""
     operands = operand_view(m, c, d)
-    problem, work, result = problem_view(args, d, operands.q, operands.v.shape[0])
+    problem, work, result, _ = problem_view(args, d, operands.q, operands.v.shape[0])
     levenberg_marquardt.levenberg_marquardt(_mechanism(m, c, d), problem, result, work)
+
+
+@stage
+def differential_inverse_kinematics(m, c, args, d):
+    """start, target, before -> move: velocities of the whole model."""
+    operands = operand_view(m, c, d)
+    problem, work, _, bounds = problem_view(args, d, operands.q, operands.v.shape[0])
+    for k in range(work.q.shape[0]):
+        work.q[k] = problem.start[k]
+    differential.differential_velocity(_mechanism(m, c, d), problem, bounds, work)

@@ -6,6 +6,11 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.configuration import integrate
+from worldline._src.kernels.inverse_kinematics.least_squares import (
+    add_normal_equations,
+    leave_out,
+    solve_cholesky,
+)
 from worldline._src.kernels.inverse_kinematics.rows import evaluate
 from worldline._src.kernels.inverse_kinematics.tables import (
     COST,
@@ -20,7 +25,7 @@ from worldline._src.kernels.inverse_kinematics.tables import (
     SOLVED,
     STEPS,
 )
-from worldline._src.scalar.ops import any_of, clamp, constant, maximum, minimum, nearest, sqrt, where
+from worldline._src.scalar.ops import any_of, clamp, constant, maximum, minimum, nearest, where
 
 _HUGE = 1e300
 _SHRINK, _GROW = 0.2, 4.0
@@ -32,18 +37,15 @@ _FLOOR = 1e-12
 
 @inline
 def _normal_equations(problem, better, work_io):
-    """A = J^T J and g = J^T r where the trial is better, unchanged elsewhere."""
-    J, r, A, g = work_io.J, work_io.r, work_io.A, work_io.g
-    for i in range(A.shape[0]):
-        total = constant(0.0, g[i])
-        for k in range(r.shape[0]):
-            total = total + J[k, i] * r[k]
-        g[i] = where(better, total, g[i])
-        for j in range(i + 1):
-            total = constant(0.0, g[i])
-            for k in range(r.shape[0]):
-                total = total + J[k, i] * J[k, j]
-            A[i, j] = where(better, total, A[i, j])
+    """A = J^T J, its upper triangle, and g = J^T r where the trial is better, unchanged elsewhere."""
+    A, g = work_io.A, work_io.g
+    zero = constant(0.0, g[0])
+    n = A.shape[0]
+    for i in range(n):
+        g[i] = where(better, zero, g[i])
+        for j in range(i, n):
+            A[i, j] = where(better, zero, A[i, j])
+    add_normal_equations(problem, better, work_io)
 
 
 @inline
@@ -63,39 +65,15 @@ def _damped_step(problem, damping, work_io):
     zero = constant(0.0, damping)
     for i in range(n):
         step[i] = -g[i]
-        for j in range(i + 1):
+        for j in range(i, n):
             L[i, j] = A[i, j]
         L[i, i] = L[i, i] + damping
     for i in range(n):
         if problem.coordinate[i] >= 0:
             blocked = _blocked(problem, i, work_io.q_kept, g[i])
-            step[i] = where(blocked, zero, step[i])
-            for j in range(i):
-                L[i, j] = where(blocked, zero, L[i, j])
-            for j in range(i + 1, n):
-                L[j, i] = where(blocked, zero, L[j, i])
-            L[i, i] = where(blocked, one, L[i, i])
-
-    # L L^T, the diagonal inverted, and the two triangular solves
-    for i in range(n):
-        for j in range(i):
-            x = L[i, j]
-            for k in range(j):
-                x = x - L[i, k] * L[j, k]
-            L[i, j] = x * L[j, j]
-        x = L[i, i]
-        for k in range(i):
-            x = x - L[i, k] * L[i, k]
-        L[i, i] = 1.0 / sqrt(maximum(x, 1e-3 * damping))
-        x = step[i]
-        for k in range(i):
-            x = x - L[i, k] * step[k]
-        step[i] = x * L[i, i]
-    for i in range(n - 1, -1, -1):
-        x = step[i]
-        for k in range(i + 1, n):
-            x = x - L[k, i] * step[k]
-        step[i] = x * L[i, i]
+            if any_of(blocked):
+                leave_out(i, blocked, one, zero, L, step)
+    solve_cholesky(1e-3 * damping, L, step)
 
 
 @inline

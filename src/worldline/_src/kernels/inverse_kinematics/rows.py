@@ -9,7 +9,7 @@ adds the motion of P, one that moves F takes away the motion of F at the positio
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.centroidal import mass_center, total_mass
@@ -36,11 +36,13 @@ from worldline._src.kernels.inverse_kinematics.tables import (
     POSITION,
     POSTURE,
     REQUIRED,
+    ROWS,
     SCALE,
     SECOND,
     WEIGHT,
 )
 from worldline._src.kernels.kinematics import kinematics
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant, maximum, sqrt, where
 from worldline._src.spatial.inertia import load_inertia, momentum
 from worldline._src.spatial.motion import load_motion, velocity_at
@@ -109,18 +111,21 @@ def _tilt_rate(shape, rate):
 
 
 @inline
-def _store_row(problem, t, row, k, value, work_io):
-    """Residual times weight in row `row` + k; returns the square of a residual that has a weight."""
+def _store_row(problem, t, row, k, value, square, work_io):
+    """Residual times weight in row `row` + k; returns `square` plus the square of a residual with a weight.
+
+    The sum is formed within the select: the same fused operation in lanes and in one world alone.
+    """
     w = problem.number[t, WEIGHT + k]
     work_io.r[row + k] = w * value
-    return where(w > 0.0, value * value, constant(0.0, value))
+    return where(w > 0.0, square + value * value, square)
 
 
 @inline
-def _store_three(problem, t, row, k, value, work_io):
-    square = _store_row(problem, t, row, k, value.x, work_io)
-    square = square + _store_row(problem, t, row, k + 1, value.y, work_io)
-    return square + _store_row(problem, t, row, k + 2, value.z, work_io)
+def _store_three(problem, t, row, k, value, square, work_io):
+    square = _store_row(problem, t, row, k, value.x, square, work_io)
+    square = _store_row(problem, t, row, k + 1, value.y, square, work_io)
+    return _store_row(problem, t, row, k + 2, value.z, square, work_io)
 
 
 @inline
@@ -174,18 +179,18 @@ def _frame_rows(mechanism, problem, t, work_io):
     square = constant(0.0, x.x)
     if kind == POSE or kind == ORIENTATION:
         w = quat_to_rotation_vector(matrix_to_quat(turn))
-        square = square + _store_three(problem, t, row, 0, w, work_io)
+        square = _store_three(problem, t, row, 0, w, square, work_io)
     if kind == POSE:
-        square = square + _store_three(problem, t, row, 3, x, work_io)
+        square = _store_three(problem, t, row, 3, x, square, work_io)
     if kind == POSITION or kind == AXIS:
-        square = square + _store_three(problem, t, row, 0, x, work_io)
+        square = _store_three(problem, t, row, 0, x, square, work_io)
     if kind == DISTANCE:
-        square = square + _store_row(problem, t, row, 0, length - number[t, OWN], work_io)
+        square = _store_row(problem, t, row, 0, length - number[t, OWN], square, work_io)
     if kind == AXIS or kind == LOOK_AT:
         k = 3 if kind == AXIS else 0
         a, b = _tilt(shape)
-        square = square + _store_row(problem, t, row, k, a, work_io)
-        square = square + _store_row(problem, t, row, k + 1, b, work_io)
+        square = _store_row(problem, t, row, k, a, square, work_io)
+        square = _store_row(problem, t, row, k + 1, b, square, work_io)
 
     # columns: what moves P, then what moves F, at the position of P
     d = P.last
@@ -215,7 +220,7 @@ def _mass_rows(mechanism, problem, t, work_io):
     square = constant(0.0, c.x)
     if kind == CENTER_OF_MASS:
         goal = Vec3(problem.target[t, 0], problem.target[t, 1], problem.target[t, 2])
-        square = _store_three(problem, t, row, 0, sub(c, goal), work_io)
+        square = _store_three(problem, t, row, 0, sub(c, goal), square, work_io)
     else:
         w = problem.number[t, WEIGHT]
         for k in range(problem.edge.shape[0]):
@@ -253,7 +258,7 @@ def _joint_rows(mechanism, problem, t, work_io):
         value = q[task[t, LINK_A]] - number[t, OWN + 1]
         if task[t, LINK_B] >= 0:
             value = value - number[t, OWN] * q[task[t, LINK_B]]
-        square = _store_row(problem, t, row, 0, value, work_io)
+        square = _store_row(problem, t, row, 0, value, square, work_io)
         # the velocities of the two coordinates
         if task[t, FIRST] >= 0 and problem.column[task[t, FIRST]] >= 0:
             work_io.J[row, problem.column[task[t, FIRST]]] = w
@@ -266,7 +271,7 @@ def _joint_rows(mechanism, problem, t, work_io):
         value, w = work_io.move[problem.velocity[j]], problem.posture_weight[j]
         work_io.r[row + j] = w * value
         work_io.J[row + j, j] = w
-        square = square + where(w > 0.0, value * value, constant(0.0, value))
+        square = where(w > 0.0, square + value * value, square)
     return square
 
 
@@ -281,9 +286,13 @@ def evaluate(mechanism, problem, work_io):
     kinematics(mechanism.tree, mechanism.joint, work_io.q, mechanism.pos)
     if problem.header[NEEDS_MASS] == 1:
         composites(mechanism.tree, mechanism.inertia, mechanism.pos, mechanism.crb)
-    for i in range(J.shape[0]):
-        for j in range(J.shape[1]):
-            J[i, j] = 0.0
+    # columns that a task does not depend on stay zero
+    zero = constant(0.0, work_io.q[0])
+    for t in range(problem.task.shape[0]):
+        row = problem.task[t, FIRST_ROW]
+        for i in range(row, row + problem.task[t, ROWS]):
+            for a in range(problem.touch_start[t], problem.touch_start[t + 1]):
+                J[i, problem.touch[a]] = zero
 
     worst = constant(0.0, work_io.q[0])
     for t in range(problem.task.shape[0]):
@@ -297,10 +306,15 @@ def evaluate(mechanism, problem, work_io):
         if problem.task[t, REQUIRED] == 1:
             worst = maximum(worst, square * problem.number[t, SCALE])
 
-    cost = constant(0.0, worst)
+    # derivatives by the columns in their units, and half the sum of squares
+    for t in range(problem.task.shape[0]):
+        row = problem.task[t, FIRST_ROW]
+        for i in range(row, row + problem.task[t, ROWS]):
+            for a in range(problem.touch_start[t], problem.touch_start[t + 1]):
+                j = problem.touch[a]
+                J[i, j] = J[i, j] * problem.scale[j]
+    cost = zero
     for i in range(J.shape[0]):
-        for j in range(J.shape[1]):
-            J[i, j] = J[i, j] * problem.scale[j]
         cost = cost + 0.5 * work_io.r[i] * work_io.r[i]
     work_io.scratch[0] = cost
     work_io.scratch[1] = worst

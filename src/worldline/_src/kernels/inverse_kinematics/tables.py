@@ -10,18 +10,19 @@ lie in the arguments.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, vector
 
 # kinds of tasks
 POSE, POSITION, ORIENTATION, AXIS, DISTANCE, LOOK_AT, CENTER_OF_MASS, COUPLING, POSTURE, POLYGON = range(10)
 
 # columns of the task table: kind, bodies (-1 the world), last velocities that move them, first row, whether
-# it must be met, first index of its own (coordinates of a coupling)
-TASK_WIDTH = 9
-KIND, LINK_A, LAST_A, LINK_B, LAST_B, FIRST_ROW, REQUIRED, FIRST, SECOND = range(TASK_WIDTH)
+# it must be met, first index of its own (coordinates of a coupling), number of rows
+TASK_WIDTH = 10
+KIND, LINK_A, LAST_A, LINK_B, LAST_B, FIRST_ROW, REQUIRED, FIRST, SECOND, ROWS = range(TASK_WIDTH)
 
 # numbers of a task: frame in the first body (position, xyzw), weights of rows, two of its own, and the
 # inverse of its tolerance squared
@@ -35,8 +36,8 @@ BASE, NCOLUMN, NROW, NTASK, NEDGE, ITERATIONS, NEEDS_MASS, NREQUIRED = range(8)
 HEADER = 8
 
 # numbers of the options
-RESTART_LIMIT, SLOW_LIMIT, LARGEST_STEP, SLOW_GAIN = range(4)
-NOPTION = 4
+RESTART_LIMIT, SLOW_LIMIT, LARGEST_STEP, SLOW_GAIN, GAIN, DAMPING, TIME_STEP = range(7)
+NOPTION = 7
 
 # what follows the coordinates in a result
 COST, ERROR, STEPS, RESTARTS, SOLVED = range(5)
@@ -66,6 +67,9 @@ class Problem(NamedTuple):
     coordinate: Any
     """Coordinate of a column that is a plain number, -1 for those of orientations and free positions."""
     task: Any
+    touch_start: Any
+    """Where the columns that a task depends on begin in `touch`, (ntask + 1,)."""
+    touch: Any
     number: Any
     target: Any
     """Goal frame in the second body, or a point, (ntask, 7)."""
@@ -86,6 +90,21 @@ class Problem(NamedTuple):
     seed: Any
     start: Any
     option: Any
+
+
+class Bounds(NamedTuple):
+    """Bounds of velocities, for differential inverse kinematics; all but `before` by column."""
+
+    before: Any
+    """Velocities of the step before, (nv,)."""
+    slowest: Any
+    fastest: Any
+    acceleration: Any
+    """Largest acceleration, infinite where there is none."""
+    least: Any
+    """Scratch: the bounds that hold in this step, and which columns are at theirs."""
+    most: Any
+    fixed: Any
 
 
 class Work(NamedTuple):
@@ -132,6 +151,13 @@ def layout(nq: int, nv: int, columns: int, rows: int, tasks: int, edges: int) ->
         "u": columns,
         "scratch": nq + NREPORT,
         "result": nq + NREPORT,
+        "before": nv,
+        "slowest": columns,
+        "fastest": columns,
+        "acceleration": columns,
+        "least": columns,
+        "most": columns,
+        "fixed": columns,
         "": 0,
     }
     made, at = {}, 0
@@ -143,13 +169,19 @@ def layout(nq: int, nv: int, columns: int, rows: int, tasks: int, edges: int) ->
 
 @inline
 def problem_view(args, d, q, nv):
-    """Problem, work and result, cut from the arenas in the order of `layout`; `q` are the model's own."""
+    """Problem, work, result and bounds of velocities, cut from the arenas in the order of `layout`.
+
+    The coordinates `q` at hand are the model's own.
+    """
     nq = q.shape[0]
     n, rows, tasks, edges = args[NCOLUMN], args[NROW], args[NTASK], args[NEDGE]
     column = vector(args, HEADER, nv)
     velocity = vector(args, HEADER + nv, n)
     coordinate = vector(args, HEADER + nv + n, n)
     task = matrix(args, HEADER + nv + 2 * n, tasks, TASK_WIDTH)
+    at = HEADER + nv + 2 * n + tasks * TASK_WIDTH
+    touch_start = vector(args, at, tasks + 1)
+    touch = vector(args, at + tasks + 1, touch_start[tasks])
 
     at = args[BASE]
     start = vector(d, at, nq)
@@ -190,7 +222,14 @@ def problem_view(args, d, q, nv):
     u = vector(d, at, n)
     at += n
     scratch = vector(d, at, nq + NREPORT)
-    result = vector(d, at + nq + NREPORT, nq + NREPORT)
+    at += nq + NREPORT
+    result = vector(d, at, nq + NREPORT)
+    at += nq + NREPORT
+    before = vector(d, at, nv)
+    at += nv
+    slowest, fastest, acceleration = vector(d, at, n), vector(d, at + n, n), vector(d, at + 2 * n, n)
+    least, most, fixed = vector(d, at + 3 * n, n), vector(d, at + 4 * n, n), vector(d, at + 5 * n, n)
+    bounds = Bounds(before, slowest, fastest, acceleration, least, most, fixed)
     header = vector(args, 0, HEADER)
     problem = Problem(
         header,
@@ -198,6 +237,8 @@ def problem_view(args, d, q, nv):
         velocity,
         coordinate,
         task,
+        touch_start,
+        touch,
         number,
         target,
         posture,
@@ -213,4 +254,4 @@ def problem_view(args, d, q, nv):
         start,
         option,
     )
-    return problem, Work(q, q_kept, r, J, A, g, L, step, move, u, scratch), result
+    return problem, Work(q, q_kept, r, J, A, g, L, step, move, u, scratch), result, bounds
