@@ -132,6 +132,64 @@ def test_parameters_by_differences():
     assert twin.num_differentiable_parameters == 7
 
 
+def test_a_copy_makes_room_for_what_touches():
+    """Many contacts in one island: a copy that is differenced begins with less room than the World has."""
+    balls = "".join(
+        f'<body name="b{i}{j}" pos="{0.199 * i} {0.199 * j} .0999"><freejoint/><geom type="sphere" size=".1"/></body>'
+        for i in range(6)
+        for j in range(6)
+    )
+    text = f'<mujoco><worldbody><geom type="plane" size="5 5 .1"/>{balls}</worldbody></mujoco>'
+    scene = msd.from_str(text, format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    world = sx.World.from_scene(scene)
+    body = world.rigid_bodies["b00"]
+    world.add_differentiable_parameter(body, sx.PhysicalParameter.MASS)
+    world.step(n=2)
+    assert world.compute_step_metrics().active_contact_count > 90
+    body.apply_force((0.0, 0.0, 30.0))
+    world.step()
+    made = world.get_step_derivatives()
+    # v = h f / m: it has just left its contacts
+    rate = made.parameter_jacobian[made.state_names.index("b00.velocity[2]"), 0]
+    assert np.isfinite(made.parameter_jacobian).all() and rate != 0.0
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
+def test_gravity_by_duals_is_that_of_differences(integrator):
+    """A pendulum with gravity compensation, and a ball that slides down a slope."""
+    text = f"""<mujoco><option integrator="{integrator}" gravity="1 .5 -9"/><worldbody>
+      <geom type="plane" size="5 5 .1"/><body pos="0 0 1" gravcomp=".3"><joint axis="0 1 0" damping=".2"/>
+        <geom type="capsule" fromto="0 0 0 .4 .1 0" size=".03" contype="0" conaffinity="0"/></body>
+      <body pos="1 0 .099"><freejoint/><geom type="sphere" size=".1" mass="2"/></body></worldbody></mujoco>"""
+    scene = msd.from_str(text, format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    world = sx.World.from_scene(scene)
+    world.add_differentiable_parameter(world, sx.PhysicalParameter.GRAVITY)
+    world.step(n=20)
+    state = world.state_vector.copy()
+    world.step()
+    made = world.get_step_derivatives()
+    assert made.provenance["parameter_jacobian"] is sx.Provenance.DUAL
+    before = world.gravity.copy()
+    for k in range(3):
+        ends = []
+        for side in (-1.0, 1.0):
+            world.gravity = before + side * 1e-4 * np.eye(3)[k]
+            world.state_vector = state
+            world.step()
+            ends.append(world.get_state(world.state_space()))
+        column = sx.state.difference(*ends) / 2e-4
+        np.testing.assert_allclose(made.parameter_jacobian[:, k], column, rtol=0.0, atol=2e-8)
+        assert np.abs(column).max() > 1e-3
+    # with a parameter that is differenced, the columns of gravity have their own label
+    world.add_differentiable_parameter(world.multibodies[0].joints[0], sx.PhysicalParameter.DAMPING)
+    world.step()
+    origins = world.get_step_derivatives().provenance
+    assert origins["parameter_jacobian"] is sx.Provenance.FINITE_DIFFERENCE
+    assert [name for name in origins if "gravity" in name] == [f"gravity[{k}]" for k in range(3)]
+
+
 def test_momentum_and_energy_of_a_free_system():
     world = sx.World(time_step=1e-3, gravity=(0, 0, 0), differentiable=True)
     bodies = []

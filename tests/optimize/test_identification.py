@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,27 +14,12 @@ from worldline import optimize
 from worldline import simulation as sx
 
 P = sx.PhysicalParameter
+scene = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "identify_parameters.py"))["build"]
+"""A World of the example by mass, friction and damping: a box pushed over the ground, a swinging arm."""
 TRUE = {"mass": 2.0, "friction": 0.4, "damping": 0.3}
 GUESS = {"mass": 1.4, "friction": 0.6, "damping": 0.1}
 DEVIATIONS = {"box.pose[0]": 1e-3, "box.velocity[0]": 5e-3, "arm.q": 1e-3, "arm.dq": 5e-3}
 FORCE = "box.wrench[3]"
-
-
-def scene(mass: float, friction: float, damping: float) -> sx.World:
-    """A box that is pushed over the ground, and a swinging arm."""
-    world = sx.World(time_step=0.01, differentiable=True)
-    ground = world.add_rigid_body("ground", position=(0, 0, -0.5))
-    ground.is_static = True
-    ground.set_collision_shape(sx.CollisionShape.box((5, 5, 0.5)), friction=0.4)
-    box = world.add_rigid_body("box", mass=mass, inertia=0.02 * np.eye(3), position=(0, 0, 0.1))
-    box.set_collision_shape(sx.CollisionShape.box((0.1, 0.1, 0.1)), friction=friction)
-    box.linear_velocity = (1.0, 0, 0)
-    arm = world.add_multibody("arm")
-    spec = sx.JointSpec(name="hinge", axis=(0, 1, 0))
-    arm.add_link("bob", joint=spec, mass=1.0, inertia=0.1 * np.eye(3), center_of_mass=(0, 0, -0.3))
-    arm.joints["hinge"].damping_coefficient = [damping]
-    arm.joints["hinge"].position = [0.6]
-    return world
 
 
 def recorded(steps: int = 16) -> tuple[np.ndarray, np.ndarray]:

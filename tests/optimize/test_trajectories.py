@@ -191,3 +191,31 @@ def test_what_optimisers_are_given_is_checked():
         optimize.multiple_shooting(world, np.zeros((5, 1)), np.zeros((5, 2)), cost)
     with pytest.raises(RuntimeError, match="differentiable=True"):
         optimize.ilqr(sx.World(), np.zeros((5, 1)), cost)
+
+
+def test_a_receding_horizon_acts_as_riccati_from_every_state():
+    world, steps = cart(), 12
+    before = world.state_vector.copy()
+    cost = optimize.TrackingCost([0.0, 0.0], state=[1.0, 0.1], control=0.01, final=[5.0, 2.0])
+    control = optimize.RecedingHorizon(world, np.zeros((steps, 1)), cost)
+    A, B = np.array([[1.0, H], [0.0, 1.0]]), np.array([[H * H / 2.0], [H / 2.0]])
+    Q, R, V = np.diag([1.0, 0.1]), np.array([[0.01]]), np.diag([5.0, 2.0])
+    for _ in range(steps):
+        K = -np.linalg.solve(R + B.T @ V @ B, B.T @ V @ A)
+        V = Q + A.T @ V @ (A + B @ K)
+    for state in ([1.0, 0.0], [-0.3, 2.0], [0.0, -1.0]):
+        plan = control.plan(state)
+        np.testing.assert_allclose(plan.actions[0], K @ state, atol=1e-7)
+        np.testing.assert_array_equal(plan.states[0], state)
+        np.testing.assert_array_equal(control.actions, [*plan.actions[1:], plan.actions[-1]])
+    # a target that moves: the same problem from a place that is as far from it
+    moved = optimize.TrackingCost([2.0, 0.0], state=[1.0, 0.1], control=0.01, final=[5.0, 2.0])
+    np.testing.assert_allclose(control.plan([3.0, 0.0], moved).actions[0], K @ [1.0, 0.0], atol=1e-7)
+    np.testing.assert_allclose(control.plan([1.0, 0.0]).actions[0], K @ [-1.0, 0.0], atol=1e-7)
+    kept = control.actions
+    with pytest.raises(ValueError, match="Cost"):
+        control.plan([1.0, 0.0], "cost")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="state"):
+        control.plan([1.0])
+    assert control.actions is kept
+    np.testing.assert_array_equal(world.state_vector, before)

@@ -201,6 +201,51 @@ def test_hard_contacts_obey_coulomb_at_rest_and_sliding():
             assert world.compute_step_metrics().active_contact_count > 0
 
 
+def sliding(law: msd.ConstraintForceModel, differentiable: bool = True) -> sx.World:
+    """Two welded balls and a third one that slide on the ground."""
+    balls = "".join(
+        f'<body name="{name}" pos="{x} 0 .0995"><freejoint/><geom type="sphere" size=".1" mass="{mass}"/></body>'
+        for name, x, mass in (("a", 0.0, 2.0), ("b", 0.6, 1.0), ("c", 1.5, 3.0))
+    )
+    weld = '<equality><weld body1="a" body2="b"/></equality>'
+    scene = msd.from_str(f"<mujoco><worldbody>{PLANE}{balls}</worldbody>{weld}</mujoco>", format="mjcf")
+    for geom in [*scene.hierarchy.geoms, *(geom for link in scene.hierarchy.links() for geom in link.geoms)]:
+        geom.physics_material.contact_model = law
+    scene.simulate_option.policy.differentiable = differentiable
+    world = sx.World.from_scene(scene)
+    for ball, speed in zip(
+        world.rigid_bodies, ((1.0, 0.2, 0.0), (1.0, 0.2, 0.0), (0.4, -2.0, 0.0)), strict=True
+    ):
+        ball.linear_velocity = speed
+    return world
+
+
+SPRING = msd.StiffnessDamping(k=4e4, d=200.0)
+LAWS = {
+    "hard": msd.ConstraintForceModel.hard(0.0, 0.2),
+    "bouncing": msd.ConstraintForceModel.hard(0.5, 0.2),
+    "force spring": msd.ConstraintForceModel.force_spring(SPRING),
+    "acceleration spring": msd.ConstraintForceModel.acceleration_spring(SPRING),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_sliding_contacts_have_derivatives_of_coulombs_law(law):
+    """A step stops short of the fixed point of Coulomb's law, by more than a hard contact gives."""
+    world, plain = sliding(LAWS[law]), sliding(LAWS[law], differentiable=False)
+    slid = 0
+    for _ in range(4):
+        world.step(n=3)
+        plain.step(n=3)
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-6, check.worst
+        assert len(check.errors) > 4 * len(check.changed)
+        slid += sum(np.hypot(*contact.force[:2]) > 0.1 for contact in world.contacts)
+        # derivatives and differences leave the World as it was
+        np.testing.assert_array_equal(world.state_vector, plain.state_vector)
+    assert slid > 4
+
+
 def test_touching_resting_and_coincident_shapes_have_finite_derivatives():
     for height in (0.1, 0.1 - 1e-12, 0.0, 0.05):
         ball = body('type="sphere" size=".1"', f"0 0 {height}")

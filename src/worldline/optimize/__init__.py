@@ -3,7 +3,7 @@
 """Trajectory optimisation and system identification over differentiable Worlds."""
 
 from worldline._src.optimize.costs import Cost, Expansion, TrackingCost
-from worldline._src.optimize.ddp import ilqr, multiple_shooting
+from worldline._src.optimize.ddp import RecedingHorizon, ilqr, multiple_shooting
 from worldline._src.optimize.functions import RolloutFunction, ShootingFunction
 from worldline._src.optimize.identification import IdentificationResult, identify
 from worldline._src.optimize.jax_bridge import jax_rollout
@@ -15,6 +15,7 @@ __all__ = [
     "Expansion",
     "IdentificationResult",
     "Iteration",
+    "RecedingHorizon",
     "RolloutFunction",
     "ShootingFunction",
     "TrackingCost",

@@ -26,6 +26,10 @@ DUAL7 = SCALARS.setdefault(
     f"dual7-{_DIGEST}", Kind(f"dual7-{_DIGEST}", "dual of 7 directions", DOUBLES, _LOWERING)
 )
 """A value and its derivatives along seven directions, as one machine vector."""
+PLAIN = SCALARS.setdefault(
+    "plain", Kind("plain", "float64 of derivatives", 1, "worldline._src.duals.plain_lowering")
+)
+"""One double, for stages of derivatives that also run in plain numbers."""
 
 
 def dual_address(stage: Stage) -> int:

@@ -135,7 +135,7 @@ def get_step_derivatives(world: WorldRuntime) -> StepDerivatives:
     tangent, layout = require_tangent(world), _layout(world)
     A, B = _jacobians(world, tangent, layout)
     parameters = [numbers_of(world, one) for one in world._parameters]
-    P = _by_parameters(world, tangent, parameters)[layout.tangent]
+    P = _by_parameters(world, tangent, parameters, exact=True)[layout.tangent]
     names = tuple(name for one in parameters for name in one.names)
     return StepDerivatives(
         A, B, P, layout.state_names, layout.control_names, names, _provenance(world, parameters)
@@ -235,7 +235,9 @@ def _layout(world: WorldRuntime) -> _Layout:
 
 def _new_layout(world: WorldRuntime, runtime: Runtime) -> _Layout:
     model = runtime.model
-    nv, tangent, names = model.joint_dof_count, [], []
+    nv = model.joint_dof_count
+    tangent: list[np.ndarray] = []
+    names: list[str] = []
     states = state_vectors.own_space(world, control=False, rigid_only=False)
     activations = 2 * nv
     for variable in states.variables:
@@ -268,7 +270,7 @@ def _dofs(world: WorldRuntime, runtime: Runtime, owner: str) -> np.ndarray:
         slices = [runtime.v_slice(body._body.free)]
     else:
         slices = [runtime.v_slice(joint._joint) for joint in world._multibodies[owner]._joints.values()]
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(s.start, s.stop) for s in slices)])
+    return values.indices(slices)
 
 
 def _control_fields(
@@ -298,11 +300,21 @@ def _control_fields(
 
 def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, Provenance]:
     constraints = world._live().constraints
+    origins = {_parameter_provenance(world, one) for one in parameters}
+    of_all = Provenance.FINITE_DIFFERENCE if origins else Provenance.UNSUPPORTED
     made = {
         "state_jacobian": Provenance.DUAL,
         "control_jacobian": Provenance.DUAL,
-        "parameter_jacobian": Provenance.FINITE_DIFFERENCE if parameters else Provenance.UNSUPPORTED,
+        "parameter_jacobian": origins.pop() if len(origins) == 1 else of_all,
     }
+    if origins:
+        # of both kinds: which columns are not differences
+        made |= {
+            name: Provenance.DUAL
+            for one in parameters
+            if _parameter_provenance(world, one) is Provenance.DUAL
+            for name in one.names
+        }
     mode = world.contact_gradient_mode
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
         made["open contacts"] = Provenance.SURROGATE
@@ -317,13 +329,40 @@ def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, 
 # ---- parameters
 
 
-def _by_parameters(world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers]) -> Array:
-    """Differences of fourth order of the last step by parameters, made on a copy of the World."""
+def _parameter_provenance(world: WorldRuntime, one: Numbers) -> Provenance:
+    """Gravity acts as forces at centres of mass, which have derivatives; all else is differenced."""
+    compensated = world._live().sim.plan().actuated_gravity_compensation
+    return Provenance.DUAL if one.array == "gravity" and not compensated else Provenance.FINITE_DIFFERENCE
+
+
+def _by_gravity(world: WorldRuntime, tangent: StepTangent) -> list[Array]:
+    """Derivatives by gravity: along forces m (1 - compensation) at all centres of mass, axis by axis."""
+    model = world._live().model
+    weight = np.asarray(model.body_mass) * (1.0 - np.asarray(model.body_gravcomp))
+    forces = np.zeros((3, model.body_count, 6))
+    for k in range(3):
+        forces[k, :, 3 + k] = weight
+    return list(tangent.differentiate(Seeds(body_f=forces.reshape(3, -1))).rows.T)
+
+
+def _by_parameters(
+    world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers], exact: bool = False
+) -> Array:
+    """Derivatives of the last step by parameters: differences of fourth order, made on a copy of the World.
+
+    Those that have dual numbers take them where all has to be `exact`.
+    """
     sim = world._live().sim
     size = 2 * world._live().model.joint_dof_count + len(sim.activation)
     columns: list[Array] = []
-    copy = _copy_of(world, tangent, parameters) if parameters else None
-    for one in parameters:
+    origins = [
+        _parameter_provenance(world, one) if exact else Provenance.FINITE_DIFFERENCE for one in parameters
+    ]
+    copy = _copy_of(world, tangent, parameters) if Provenance.FINITE_DIFFERENCE in origins else None
+    for one, origin in zip(parameters, origins, strict=True):
+        if origin is Provenance.DUAL:
+            columns += _by_gravity(world, tangent)
+            continue
         assert copy is not None
         start = physical_parameters.read(copy, one)
         for k, x in enumerate(start.tolist()):
@@ -335,7 +374,7 @@ def _by_parameters(world: WorldRuntime, tangent: StepTangent, parameters: list[N
                 change = np.zeros(len(start))
                 change[k] = multiple * h
                 physical_parameters.shift(copy, one, change)
-                ends.append(replayed_from(copy.sim, tangent.kept))
+                ends.append(replayed_from(copy.sim, tangent.kept, grows=True))
                 physical_parameters.shift(copy, one, -change)
             if len(shifts) == 4:
                 # (8 (f(h) - f(-h)) - (f(2 h) - f(-2 h))) / 12 h
@@ -370,7 +409,8 @@ def check_derivatives(world: WorldRuntime, step: float) -> DerivativeCheck:
     exact, names = np.concatenate([A, B], axis=1), (*layout.state_names, *layout.control_names)
     still = tangent.replayed(Seeds())
     errors: dict[str, float] = {}
-    changed, largest, worst = [], 0.0, (names[0] if names else "", names[0] if names else "")
+    changed: list[str] = []
+    largest, worst = 0.0, (names[0] if names else "", names[0] if names else "")
     for k, name in enumerate(names):
         e = np.zeros((1, n + m))
         e[0, k] = h

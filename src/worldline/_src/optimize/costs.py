@@ -1,17 +1,17 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a trajectory costs, with derivatives on the tangent of its states."""
+"""Trajectory costs, with derivatives on the tangent space of the states."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import FixedAttributes, ShapeError
 from worldline._src.facade.world_state import WorldState
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.dynamics import SteppedWorld, checked_weights
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 

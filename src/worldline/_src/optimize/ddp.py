@@ -12,13 +12,14 @@ a step of size alpha closes them to (1 - alpha) [Giftthaler et al. 2018; Mastall
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, ShapeError, StepFailure
 from worldline._src.facade.world import World
 from worldline._src.keywords import shared_keywords
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.box_qp import solve_box_qp
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
@@ -67,6 +68,8 @@ class _Solver:
     def __init__(self, system: SteppedWorld, cost: Cost, steps: int, lower: Array, upper: Array) -> None:
         self.system, self.cost, self.steps = system, cost, steps
         self.lower, self.upper = lower, upper
+        if not isinstance(cost, Cost):
+            raise ArgumentError(f"cost must be a Cost, such as TrackingCost, got {cost!r}")
         cost.bind(system, steps)
 
     def total(self, x: Array, u: Array) -> float:
@@ -247,10 +250,69 @@ def _start(solver: _Solver, u: Array, states: VectorLike | None) -> _Trajectory:
     return _Trajectory(x, u, np.zeros((len(u) + 1, system.tangents)), solver.total(x, u))
 
 
-def _optimize(
+class RecedingHorizon:
+    """Model-predictive control: plan from the present state, act, move the horizon on, plan again.
+
+    Every plan starts from the one before, an action later, so that few iterations of `ilqr` suffice. The
+    World is cloned once: planning costs the derivatives and rollouts of the horizon alone.
+
+    Args:
+        world: made with `differentiable=True`; it stays as it is.
+        actions: where the first plan begins, one row an action, (steps, m).
+        cost: what to minimise over the horizon, from the present on.
+
+    Other arguments are those of `ilqr`.
+
+    Attributes:
+        actions: where the next plan begins, (steps, m).
+
+    Example:
+        >>> import numpy as np
+        >>> from worldline import optimize
+        >>> from worldline import simulation as sx
+        >>> world = sx.World(time_step=0.05, gravity=(0, 0, 0), differentiable=True)
+        >>> robot = world.add_multibody("cart")
+        >>> spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+        >>> link = robot.add_link("link", joint=spec, mass=1.0)
+        >>> cost = optimize.TrackingCost([1.0, 0.0], state=1.0, control=0.01)
+        >>> control = optimize.RecedingHorizon(world, np.zeros((20, 1)), cost, lower=-6.0, upper=6.0)
+        >>> for _ in range(60):
+        ...     robot.joints["slide"].force = control.plan(world.state_vector).actions[0]
+        ...     world.step()
+        >>> world.state_vector.round(2).tolist()
+        [1.0, 0.0]
+    """
+
+    @_optimizes
+    def __init__(self, world: World, actions: VectorLike, cost: Cost, **keywords: Unpack[Shooting]) -> None:
+        self._solver, self.actions, self._run = _prepare(world, actions, cost, **keywords)
+
+    def plan(self, state: VectorLike, cost: Cost | None = None) -> TrajectoryResult:
+        """The plan from a state, (state dimension,); the next one begins where its second action does.
+
+        cost: in the place of the one before, from now on, for targets that move.
+        """
+        solver, system = self._solver, self._solver.system
+        x = system.checked_state(state, "state")
+        if cost is not None:
+            self._solver = solver = _Solver(system, cost, solver.steps, solver.lower, solver.upper)
+        system.set(x)
+        found = _improve(solver, self.actions, None, self._run)
+        self.actions = np.concatenate([found.actions[1:], found.actions[-1:]])
+        return found
+
+
+class _Run(NamedTuple):
+    """When to stop, and whom to tell."""
+
+    iterations: int
+    tolerance: float
+    progress: Progress
+
+
+def _prepare(
     world: World,
     actions: VectorLike,
-    states: VectorLike | None,
     cost: Cost,
     controls: Sequence[str] | None = None,
     steps_per_action: int = 1,
@@ -259,16 +321,32 @@ def _optimize(
     iterations: int = 100,
     tolerance: float = 1e-6,
     progress: Progress = False,
-) -> TrajectoryResult:
-    if not isinstance(cost, Cost):
-        raise ArgumentError(f"cost must be a Cost, such as TrackingCost, got {cost!r}")
+) -> tuple[_Solver, Array, _Run]:
+    """A solver on a clone of a World, the actions to begin with, and when to stop."""
     system = SteppedWorld(world, controls, steps_per_action)
     u = system.actions(actions, "actions")
     low = _bounds(lower, u.shape[1], -np.inf, "lower")
     high = _bounds(upper, u.shape[1], np.inf, "upper")
     if (low > high).any():
         raise ArgumentError(f"lower bounds {low} exceed upper bounds {high}")
-    solver = _Solver(system, cost, len(u), low, high)
+    return _Solver(system, cost, len(u), low, high), u, _Run(iterations, tolerance, progress)
+
+
+def _optimize(
+    world: World,
+    actions: VectorLike,
+    states: VectorLike | None,
+    cost: Cost,
+    **keywords: Unpack[Shooting],
+) -> TrajectoryResult:
+    solver, u, run = _prepare(world, actions, cost, **keywords)
+    return _improve(solver, u, states, run)
+
+
+def _improve(solver: _Solver, u: Array, states: VectorLike | None, run: _Run) -> TrajectoryResult:
+    """Iterate from the state that the system is in, or from given states."""
+    system, low, high = solver.system, solver.lower, solver.upper
+    iterations, tolerance, progress = run
     now = _start(solver, np.clip(u, low, high), states)
     mu, penalty, history = 0.0, 0.0, []
     made: _Suggestion | None = None

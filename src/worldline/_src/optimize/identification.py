@@ -13,7 +13,7 @@ would bias parameters.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from worldline._src.errors import ArgumentError, OperationError, ShapeError, Ste
 from worldline._src.facade import derivatives, physical_parameters
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.world import World
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.costs import Weights
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.optimize.results import Iteration, Progress, axes_of, tell

@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What optimisers report while they work, and what they found; results plot themselves."""
+"""Progress reports and results of optimisers, with plots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.errors import CapabilityError, NotFoundError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.progress import say
 from worldline._src.spatial.poses import Array

@@ -11,12 +11,12 @@ names, from the arenas in a stage.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from worldline._src.jit import inline
+from worldline._src.helpers import DISABLED, WrittenHelper
 from worldline._src.scalar.memory import aligned_zeros, matrix, shared_matrix, shared_vector, vector
 
 Integers: TypeAlias = np.ndarray[Any, Any]
@@ -105,14 +105,20 @@ def _declared(columns: type) -> Iterator[Column]:
             yield value
 
 
-def cut_from(view: type[View], cuts: list[str], parameters: str) -> Callable[..., View]:
-    """The function of some arenas that makes a view; `cuts` are the expressions of its fields."""
+def cut_from(view: type[View], cuts: Callable[[str], str], parameters: str) -> Callable[..., View]:
+    """The function of some arenas that makes a view; `cuts` gives the expression of a field."""
     name = view.__name__
-    source = f"def build({parameters}):\n    return {name}({', '.join(cuts)})\n"
-    scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
-    scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
-    exec(compile(source, f"<view {name}>", "exec"), scope)
-    return inline(scope["build"])
+
+    def write() -> Callable[..., View]:
+        fields = ", ".join(map(cuts, view.__annotations__))
+        source = f"def build({parameters}):\n    return {name}({fields})\n"
+        scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
+        scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
+        exec(compile(source, f"<view {name}>", "exec"), scope)
+        return scope["build"]
+
+    # most processes have the code of stages from a file and need none of these functions
+    return write() if DISABLED else cast("Callable[..., View]", WrittenHelper("build", parameters, write))
 
 
 class Table(Generic[Arrays]):
@@ -144,28 +150,32 @@ class Table(Generic[Arrays]):
         A field `own_x` is column `x` of the constants with the numbers of each world, where `x` has those
         that all worlds share: of columns that are partly the one and partly the other.
         """
-        cuts = []
-        for name in view.__annotations__:
-            column = self.by_name[name.removeprefix("own_")]
-            cut = "vector" if len(column.shape) == 1 else "matrix"
-            if column.space == "c" and not column.own and name == column.name:
-                cut = f"shared_{cut}"
-            sizes = ", ".join(self._size(s) for s in column.shape)
-            cuts.append(f"{cut}({column.space}, m[{self.entry[column.name]}], {sizes})")
-        return cut_from(view, cuts, "m, c, args, d")
+        return cut_from(view, self._expression, "m, c, args, d")
 
-    def lay_out(self, sizes: dict[str, int]) -> Block[Arrays]:
-        """Arenas for these sizes, all zero."""
-        return Block(self, sizes)
+    def _expression(self, name: str) -> str:
+        """How a field of a view is cut."""
+        column = self.by_name[name.removeprefix("own_")]
+        cut = "vector" if len(column.shape) == 1 else "matrix"
+        if column.space == "c" and not column.own and name == column.name:
+            cut = f"shared_{cut}"
+        sizes = ", ".join(self._size(s) for s in column.shape)
+        return f"{cut}({column.space}, m[{self.entry[column.name]}], {sizes})"
+
+    def lay_out(self, sizes: dict[str, int], last: Collection[str] = ()) -> Block[Arrays]:
+        """Arenas for these sizes, all zero.
+
+        last: sizes whose columns come last in their arenas, so that no other column moves when they grow.
+        """
+        return Block(self, sizes, last)
 
 
 class Block(Generic[Arrays]):
     """Four arenas and the columns in them as arrays; flat where the capacity is less than the shape."""
 
-    def __init__(self, table: Table[Arrays], sizes: dict[str, int]) -> None:
+    def __init__(self, table: Table[Arrays], sizes: dict[str, int], last: Collection[str] = ()) -> None:
         ends = {"m": table.header, "c": 0, "args": 0, "d": 0}
         extents: dict[str, tuple[int, tuple[int, ...]]] = {}
-        for column in table.columns:
+        for column in sorted(table.columns, key=lambda column: not set(last).isdisjoint(column.shape)):
             shape = tuple(s if isinstance(s, int) else sizes[s] for s in column.shape)
             if column.capacity is not None and math.prod(shape) > sizes[column.capacity]:
                 shape = (sizes[column.capacity],)

@@ -14,7 +14,7 @@ hold it as constants. The step table says what a stage reads and writes, and so 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from worldline._src.jit import Stage, entry
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kinds import float64
 from worldline._src.model.compile import constant_views
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, address_of, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import derivative_stages as d
@@ -41,6 +42,7 @@ from worldline._src.step.dual_step import (
     operate,
     plain_coordinates,
     quaternions,
+    solve_of,
 )
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
@@ -264,7 +266,11 @@ class ColumnStep(DualStep):
                 continue
             if stage is solve_islands:
                 self._hand_over_rows(plain, parts)
+                self.solves.append(solve_of(sim))
+                plain += self.solves[-1].before
             plain.append((CALL, stage.address(float64), place, 0))
+            if stage is solve_islands:
+                plain += self.solves[-1].after
             if stage is narrow_sort:
                 once: list[Operation] = []
                 again: list[Operation] = []

@@ -18,6 +18,7 @@ from worldline._src.duals.kind import value_of
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import crba, rnea, velocities
 from worldline._src.kernels.constraints import islands
+from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.damping import Damped, damping_of
 from worldline._src.kernels.constraints.row_derivatives import (
     NO_ROWS,
@@ -25,28 +26,43 @@ from worldline._src.kernels.constraints.row_derivatives import (
     InverseForm,
     differentiate_rows,
     linearize_rows,
+    settle_rows,
     solve_island,
 )
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
+    BY_IMPULSES,
+    BY_PIVOTING,
+    BY_SWEEPS,
     COLLISION_ARGS,
     COLLISION_M,
+    CONTACT_END,
+    CONTACT_FIRST,
     FIRST_ROW_LINK,
+    FREE_COLUMNS,
+    IS_SPLIT,
     ISLAND_COLUMNS,
     ISLAND_WIDTH,
     ISLANDS,
     MASS_LINK,
+    RECOVERY_SPEED,
     ROW_STAGES,
     ROWS,
+    SHARE,
+    SOLVE_PASS,
+    TREE_COLUMNS,
+    TREE_FIRST,
     contact_frame_view,
     island_view,
+    link_view,
     member_view,
     motion_view,
     program_view,
     row_note_view,
     row_view,
     solve_view,
+    split_view,
     work_view,
 )
 from worldline._src.kernels.inertial_forces import inertial_forces
@@ -133,6 +149,60 @@ def _differentiate(m, c, args, d, a0):
                 solve_view(m, c, args, d),
                 operands.a,
             )
+
+
+@stage
+def settle_islands(m, c, args, d):
+    """islands, v, a with constraints -> a that solves the rows to rounding, where they have Coulomb's law.
+
+    Smooth accelerations are in a_last. Steps of two passes, and those that another method than Newton's
+    solved, stay as they are, and so do islands too large for rows over all of their columns.
+    """
+    tm, tc, td = trees_of(args, d)
+    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
+    operands, counter = operand_view(tm, tc, td), island.counter
+    others = counter[BY_IMPULSES] + counter[BY_SWEEPS] + counter[BY_PIVOTING]
+    if args[COLLISION_M] == 0 or counter[IS_SPLIT] != 0 or others != 0:
+        return
+    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
+    pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    option, split = link_view(m, c, args, d).option, split_view(m, c, args, d)
+    for i in range(counter[ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
+        # views are cut by the size of the island at hand
+        motion, frames = motion_view(m, c, args, d), contact_frame_view(m, c, args, d)
+        work, members = work_view(m, c, args, d), member_view(m, c, args, d)
+        obeys = False
+        dense = islands.is_small(pair, n, option[FREE_COLUMNS], island) and n <= option[TREE_COLUMNS]
+        for k in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+            contact = members.contact_order[k]
+            first = frames.contact_row[contact, 0]
+            if dense and first >= 0 and frames.de_saxce[contact] >= 0.0:
+                work.slack[4, first], obeys = frames.de_saxce[contact], True
+        if not obeys:
+            continue
+        # rows are made where smooth accelerations are in place
+        solution = solve_view(m, c, args, d)
+        for j in range(n):
+            k = motion.column_dof[j]
+            motion.island_v[j], solution.island_a[j] = operands.v[k], operands.a[k]
+            operands.a[k] = solution.a_last[k]
+        tree = island.island_tree[counter[TREE_FIRST]]
+        option[SHARE] = split.tree_share[tree] if option[SOLVE_PASS] == POSITION_PASS else 1.0
+        option[RECOVERY_SPEED] = split.tree_recovery[tree]
+        counter[ROWS], counter[BOUNCED] = 0, 0
+        for k in range(counter[ROW_STAGES]):
+            call_stage(program[FIRST_ROW_LINK + k], m, c, args, d)
+        call_stage(program[MASS_LINK], m, c, args, d)
+        settle_rows(
+            chain_view(tm, tc, td),
+            control_view(tm, tc, td).a_target,
+            IslandRows(members, row_view(m, c, args, d), row_note_view(m, c, args, d), frames),
+            work,
+            solution,
+            operands.a,
+        )
 
 
 # ---- the inverse form

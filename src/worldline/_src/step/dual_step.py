@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.duals.kind import DIRECTIONS, DOUBLES, dual_address
+from worldline._src.duals.kind import DIRECTIONS, DOUBLES, PLAIN, dual_address
 from worldline._src.errors import CapabilityError
 from worldline._src.jit import Stage, entry, outline
 from worldline._src.kernels.constraints import tables as t
@@ -22,11 +22,12 @@ from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, CONTACTS, CONVEX, HULL, SPHERE, SURFACE
 from worldline._src.kinds import float64, int64
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, call_stage, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import stages as trees
 from worldline._src.step.constraints import Constraints
-from worldline._src.step.derivative_stages import differentiate_islands, relax_islands
+from worldline._src.step.derivative_stages import differentiate_islands, relax_islands, settle_islands
 from worldline._src.step.evaluate import new_arena
 from worldline._src.step.fixed_stages import damp_fixed
 from worldline._src.step.island_stages import mass_of_island, solve_islands
@@ -167,6 +168,49 @@ def plain_coordinates(model: Model, turns: np.ndarray) -> tuple[np.ndarray, np.n
     return q, v
 
 
+class Solves(NamedTuple):
+    """A solve of a step in plain numbers, and how it goes on to the solution of its rows.
+
+    Attributes:
+        before, after: operations around `solve_islands`; none where no contact obeys Coulomb's law.
+        found: accelerations of the step, (nv,); settled: those that solve the rows to rounding.
+    """
+
+    before: list[Operation]
+    after: list[Operation]
+    found: Array
+    settled: Array
+    kept: tuple[Array, ...]
+    """Arrays of the operations, which live as long as they."""
+
+
+def solve_of(sim: Simulation) -> Solves:
+    """The operations around a solve; see `settle_rows`."""
+    assert sim.constraints is not None
+    column, nv = sim.constraints.column, len(sim.a)
+    found, settled, smooth, guess = np.zeros((4, nv))
+    a, last = address_of(sim.a), address_of(column.a_last)
+    before: list[Operation] = []
+    # doubles are copied as integers are
+    after: list[Operation] = [(INTEGERS, a, address_of(found), nv)]
+    if obeys_coulomb(sim.constraints):
+        before = [(INTEGERS, a, address_of(smooth), nv), (INTEGERS, last, address_of(guess), nv)]
+        after += [
+            (INTEGERS, address_of(smooth), last, nv),
+            (CALL, settle_islands.address(PLAIN), CONSTRAINT, 0),
+            (INTEGERS, address_of(guess), last, nv),
+        ]
+    after.append((INTEGERS, a, address_of(settled), nv))
+    return Solves(before, after, found, settled, (smooth, guess))
+
+
+def obeys_coulomb(constraints: Constraints) -> bool:
+    """Whether a contact may have De Saxce's correction: all laws but the impedance model."""
+    column = constraints.column
+    laws = np.concatenate([column.shape_law[:, t.KIND], column.pair_law[:, t.KIND]])
+    return constraints.collision is not None and bool((laws != t.IMPEDANCE).any())
+
+
 class DualStep:
     """Arenas of dual numbers beside those of a Simulation, and the operations that repeat its step in both.
 
@@ -181,6 +225,7 @@ class DualStep:
         self._solve = relax_islands if relaxed else differentiate_islands
         self._alive: list[Any] = [sim.schedule, sim.sets]
         self._redirect_links: list[Operation] = []
+        self.solves: list[Solves] = []
         self._offsets, model = sim.model.arenas.offsets, sim.model
         index, constant, arguments, _ = sim.sets[MULTIBODY]
         self._trees = _as_duals(new_arena(model, "float"))
@@ -250,15 +295,16 @@ class DualStep:
                 self._pass_on(self._block.m, self._m, plain, dual)
                 self._pass_on(self._block.args, self._args, plain, dual)
                 dual += self._redirect
+            if stage is solve_islands:
+                self.solves.append(solve_of(sim))
+                plain += self.solves[-1].before
             plain.append((CALL, stage.address(float64), place, 0))
             if stage is narrow_sort:
                 self._pass_on(sim.sets[COLLISION][2], self._collision_args, plain, dual)
                 dual += self._redirect_links
             if stage is solve_islands:
-                solved = np.zeros(len(sim.a))
-                self._alive.append(solved)
-                # doubles are copied as integers are
-                plain.append((INTEGERS, address_of(sim.a), address_of(solved), len(solved)))
+                plain += self.solves[-1].after
+                solved = self.solves[-1].settled
                 dual.append((NUMBERS, address_of(solved), self._place("a_last"), len(solved)))
             if stage.name not in STRUCTURE:
                 instead = IN_DUALS.get(stage.name, [(stage, place)])

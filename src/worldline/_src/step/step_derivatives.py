@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from worldline._src.duals.kind import PLAIN
 from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import DISABLED, Stage
 from worldline._src.kernels.constraints import tables as t
@@ -36,6 +37,7 @@ from worldline._src.step.derivative_stages import (
     relax_islands,
     residual_of_dynamics,
     residual_of_forces,
+    settle_islands,
 )
 from worldline._src.step.dual_step import (
     IN_DUALS,
@@ -45,6 +47,7 @@ from worldline._src.step.dual_step import (
     DualStep,
     gap,
     key_of,
+    obeys_coulomb,
     plain_coordinates,
     quaternions,
 )
@@ -52,7 +55,7 @@ from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.island_stages import mass_of_island, solve_islands
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_snapshot import Snapshot
-from worldline._src.step.step_table import LOG, TABLE, USER, Phase, StepPlan, may_hold
+from worldline._src.step.step_table import CONSTRAINT, LOG, TABLE, USER, Phase, StepPlan, may_hold
 
 _REFUSED = {
     "variational": "the variational family",
@@ -78,6 +81,9 @@ _ONE_SIDED = (t.OF_LIMIT, t.OF_CONTACT, t.OF_TENDON, t.OF_SPEED, t.OF_BOUND)
 """Rows whose force has one sign, by what they belong to."""
 _SAME = 1e-6
 """How far the step in dual numbers may be from the step itself, relative to the largest number or one."""
+_SOLVED, _REPORTED = 1e-5, 10.0
+"""How far a step may be from the solution of its rows: ten times what iterations of Coulomb's law leave, or
+this multiple of the residual that the step reports, as a velocity."""
 _AT_BOUND = 1e-9
 """How near to its bound, as a share of it, friction counts as sliding."""
 
@@ -238,11 +244,22 @@ class StepTangent:
         try:
             self._kept.put()
             duals.repeat(sim)
+            self._require_solved(duals)
             if isinstance(duals, ColumnStep):
                 return self._columns(duals, seeds)
             return self._directions(duals, kept, seeds)
         finally:
             self._present.put()
+
+    def _require_solved(self, duals: DualStep) -> None:
+        """Refuse steps whose accelerations are not those that solve their rows."""
+        constraints, h = self._sim.constraints, self._sim.time_step
+        if constraints is None or not any(solve.before for solve in duals.solves):
+            return
+        option, scale = constraints.column.option, 1.0 + float(np.abs(self._sim.v).max(initial=0.0))
+        most = max(_SOLVED, _REPORTED * h * float(option[t.RESIDUAL] * option[t.GRAVITY]) / scale)
+        for solve in duals.solves:
+            _refuse(h * float(np.abs(solve.found - solve.settled).max(initial=0.0)) / scale, most)
 
     def _require_same(self, ends: Array) -> None:
         """Refuse derivatives of another step than the one in plain numbers, which has just been repeated.
@@ -250,13 +267,7 @@ class StepTangent:
         ends: coordinates, velocities and activations after the step in dual numbers.
         """
         sim = self._sim
-        off = gap(ends, sim.q, sim.v, sim.activation)
-        if not off <= _SAME:
-            raise CapabilityError(
-                "derivatives of a step need constraint forces that solve its rows; this step bounded them "
-                "otherwise (energy of contacts), or its solver did not converge: the state is off by "
-                f"{off:.2g}"
-            )
+        _refuse(gap(ends, sim.q, sim.v, sim.activation), _SAME)
 
     def replayed(self, change: Seeds) -> Outcome:
         """The last step once more in plain numbers, from its start moved along a direction, a row each."""
@@ -307,30 +318,63 @@ class StepTangent:
         return Sensitivities(np.concatenate(rows), self._sim.model.joint_dof_count)
 
 
-def replayed_from(sim: Simulation, start: dict[str, Array]) -> Outcome:
-    """Run the stages of a step in plain numbers from a state; the Simulation is left after it."""
-    run, sets = caller(), b""
+def _refuse(off: float, most: float) -> None:
+    """Refuse a step that is further from the solution of its rows than it may be."""
+    if not off <= most:
+        why = f"the state is off by {off:.2g}" if off == off else "no solution is found from its result"
+        raise CapabilityError(
+            "derivatives of a step need constraint forces that solve its rows; this step bounded them "
+            f"otherwise (energy of contacts), or its solver did not converge: {why}"
+        )
+
+
+def replayed_from(sim: Simulation, start: dict[str, Array], grows: bool = False) -> Outcome:
+    """Run the stages of a step in plain numbers from a state; the Simulation is left after it.
+
+    Arrays that are too small for what is found are made larger where they may grow, else it is refused.
+    """
+    while True:
+        made = _replay(sim, start)
+        if made is not None:
+            return made
+        if not grows:
+            raise OperationError("a perturbed step has more contacts than the last step had room for")
+        assert sim.constraints is not None
+        sim.make_room(sim.constraints.missing_room())
+
+
+def _replay(sim: Simulation, start: dict[str, Array]) -> Outcome | None:
+    """See `replayed_from`; None where arrays are too small, which ends the step."""
+    run, sets, constraints = caller(), b"", sim.constraints
     if not sim.stages:
         raise OperationError("a step of this world has no stages")
     for name, numbers in start.items():
         if name in KEPT:
             sim.field(name)[:] = numbers
-        elif sim.constraints is not None:
-            sim.constraints.column[name][:] = numbers
+        elif constraints is not None:
+            constraints.column[name][:] = numbers
     for stage, place in sim.schedule:
-        if place not in (LOG, USER):
-            run(np.array([stage.address(float64)], np.int64), *sim.sets[place])
-            if stage is solve_islands:
-                _require_room(sim)
-                sets += _active_set(sim)
+        if place in (LOG, USER):
+            continue
+        smooth = sim.a.copy()
+        run(np.array([stage.address(float64)], np.int64), *sim.sets[place])
+        if constraints is not None and constraints.column.link[t.SHORT]:
+            constraints.column.link[t.SHORT] = 0
+            return None
+        if stage is solve_islands:
+            assert constraints is not None
+            sets += _active_set(sim)
+            if obeys_coulomb(constraints):
+                # differences of a step that stops short of its solution have the noise of that
+                last = constraints.column.a_last
+                guess, found = last.copy(), sim.a.copy()
+                last[:] = smooth
+                run(np.array([settle_islands.address(PLAIN)], np.int64), *sim.sets[CONSTRAINT])
+                last[:] = guess
+                unsettled = ~np.isfinite(sim.a)
+                sim.a[unsettled] = found[unsettled]
+                sets += unsettled.tobytes()
     return Outcome(sim.q.copy(), sim.v.copy(), sim.activation.copy(), sets)
-
-
-def _require_room(sim: Simulation) -> None:
-    assert sim.constraints is not None
-    if sim.constraints.column.link[t.SHORT]:
-        sim.constraints.column.link[t.SHORT] = 0
-        raise OperationError("a perturbed step has more contacts than the last step had room for")
 
 
 def _active_set(sim: Simulation) -> bytes:
@@ -339,7 +383,7 @@ def _active_set(sim: Simulation) -> bytes:
     column, model = sim.constraints.column, sim.model
     n = int(column.counter[t.ALL_ROWS])
     owner, force = column.row_of[:n], column.force[:n]
-    parts = [owner.tobytes()]
+    parts = [owner.tobytes(), column.counter[t.IS_SPLIT].tobytes()]
     if model.actuators is not None:
         low, high = model.actuators.control_range[sim.constraints.actuators].T
         parts += [(column.control < low).tobytes(), (column.control > high).tobytes()]

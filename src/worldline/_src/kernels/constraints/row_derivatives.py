@@ -32,11 +32,17 @@ the diagonal of M; kappa = m a0^2 with an acceleration a0. Then
 
 so W goes from D (z << -a0, firm contact) by 1 / (R + rho) (z = 0, the mean of both sides) to zero
 (z >> a0). Values are those of the step; derivatives of forces are multiplied by W / D.
+
+A step iterates Coulomb's law to a share of the slip that is more than the give of a hard contact, so at its
+result a contact that slides may look open. `settle_rows` goes on to the solution itself, by Newton's method
+on g(a) = 0 with the unsymmetric H. Its first step is lifted [Albersmeyer and Diehl 2010]: the normal slack
+s_0 of a Coulomb contact counts as an unknown of its own, which starts where the step left it, and the defect
+r_0 + |mu r_t| - s_0 enters the linearised forces. So every contact keeps the zone that the step found.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.duals.kind import value_of
 from worldline._src.jit import inline, kernel
@@ -55,6 +61,7 @@ from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.solve import gather_accelerations, give_back
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, OF_CONTACT, ROWS
 from worldline._src.kinds import float64
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer_as, vector
 from worldline._src.scalar.ops import constant, sqrt
 
@@ -62,6 +69,13 @@ SLIDING_CONE = -1.0
 """Weight of rows that bring a block of their own to the Hessian."""
 
 
+SETTLING_STEPS = 8
+"""Most Newton steps from the result of a step to the solution of its rows."""
+SETTLED, UNSETTLED = 1e-13, 1e-9
+"""Newton step that needs no other one, and one beyond which the last step has not converged, as shares of the
+largest acceleration or of one."""
+UNKNOWN = float("nan")
+"""Accelerations of rows that are not solved."""
 NO_ROWS = -2.0
 """First pivot of an island without rows."""
 SYMMETRIC = -1.0
@@ -380,6 +394,28 @@ def _factored_hessian(island_io, corrected, work_out, M, n, H_out, pivot_out):
         _factor(H_out)
 
 
+@inline
+def _newton_step(island_io, corrected, work_out, solution_out, M):
+    """H^-1 g at the accelerations of an island, in work_out.vectors[0], from the forces of its rows there."""
+    smooth, a, n = solution_out.island_smooth, solution_out.island_a, solution_out.counter[ROWS]
+    columns, g = a.shape[0], work_out.vectors[0]
+
+    # g = M (a - a_smooth) - J^T f
+    for i in range(columns):
+        total = constant(0.0, g[i])
+        for j in range(columns):
+            total = total + M[i, j] * (a[j] - smooth[j])
+        g[i] = total
+    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
+    _take_off_forces(island_io.rows, island_io.notes, n, columns, solution_out.row_force, weight, g)
+
+    # H^-1 g
+    H = matrix(pointer_as(work_out.H, float64), 0, columns, columns)
+    pivot = vector(pointer_as(work_out.vectors[3], float64), 0, columns)
+    _factored_hessian(island_io, corrected, work_out, M, n, H, pivot)
+    solve_island(H, pivot, g)
+
+
 @kernel
 def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out, a_io):
     """Accelerations of an island in dual numbers, from the smooth ones in a_io; see the module.
@@ -389,30 +425,89 @@ def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out,
     O(n^3 / 6 + rows n^2 / 2) for plain numbers, O(n^2 + rows n) for dual numbers.
     """
     gather_accelerations(a_io, solution_out)
-    smooth, a, M = solution_out.island_smooth, solution_out.island_a, solution_out.M
-    columns, n, force = a.shape[0], solution_out.counter[ROWS], solution_out.row_force
+    a, M = solution_out.island_a, solution_out.M
     corrected = _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, M)
 
-    # g = M (a - a_smooth) - J^T f
+    _newton_step(island_io, corrected, work_out, solution_out, M)
     g = work_out.vectors[0]
-    for i in range(columns):
-        total = constant(0.0, g[i])
-        for j in range(columns):
-            total = total + M[i, j] * (a[j] - smooth[j])
-        g[i] = total
-    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
-    _take_off_forces(island_io.rows, island_io.notes, n, columns, force, weight, g)
-
-    # a - H^-1 g
-    H = matrix(pointer_as(work_out.H, float64), 0, columns, columns)
-    pivot = vector(pointer_as(work_out.vectors[3], float64), 0, columns)
-    _factored_hessian(island_io, corrected, work_out, M, n, H, pivot)
-    solve_island(H, pivot, g)
-    for i in range(columns):
+    for i in range(a.shape[0]):
         if a0 > 0.0:
             # the relaxed rows have another solution: values are those of the step
             g[i] = g[i] - value_of(g[i])
         a[i] = a[i] - g[i]
+    give_back(chain, solution_out, a_io)
+
+
+@inline
+def _lift(island, frames, rows, kept, slack, defect_out):
+    """Normal slacks of Coulomb contacts as the step left them, less what they are at its accelerations.
+
+    kept: corrections of the step, by the first row of a contact. slack: (rows,) at the accelerations.
+    """
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        if first >= 0:
+            defect_out[first] = 0.0
+            if frames.de_saxce[k] >= 0.0:
+                defect_out[first] = slip_norm(rows, first, condim, slack) - kept[first]
+                slack[first] -= defect_out[first]
+
+
+@inline
+def _add_defects(island, frames, rows, defect, slack, weight, cone_C, force_io):
+    """f -= C e_0 (r_0 + |mu r_t| - s_0): what lifted slacks lack, times the slope of the forces."""
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        if first >= 0 and defect[first] != 0.0:
+            if weight[first] > 0.0:
+                force_io[first] -= weight[first] * defect[first]
+            elif weight[first] < 0.0:
+                _, N, T = cone_measures(rows, first, slack)
+                sliding_hessian(rows, first, slack, N, T, cone_C)
+                for j in range(condim):
+                    force_io[first + j] -= cone_C[j, 0] * defect[first]
+
+
+@kernel
+def settle_rows(chain, prescribed, island_io, work_out, solution_out, a_io):
+    """Accelerations that solve the rows of an island to rounding, from the smooth ones in a_io.
+
+    Those of the step are in solution_out.island_a, and its De Saxce corrections in work_out.slack[4], by the
+    first row of their contacts. Plain numbers alone; see the module. Where the method does not converge,
+    accelerations are not numbers.
+    O(n^3 / 3 + rows n^2) a step, of which there are two in most islands.
+    """
+    a, M, n = solution_out.island_a, solution_out.M, solution_out.counter[ROWS]
+    for i in range(a.shape[0]):
+        solution_out.island_smooth[i] = a_io[solution_out.column_dof[i]]
+    rows, notes, members, frames = island_io.rows, island_io.notes, island_io.members, island_io.frames
+    slack, defect, kept, g = work_out.slack[0], work_out.slack[3], work_out.slack[4], work_out.vectors[0]
+    force, weight = solution_out.row_force, vector(pointer_as(work_out.slack[1], float64), 0, n)
+    share = vector(pointer_as(work_out.slack[1], float64), n, n)
+    hide_prescribed(solution_out.column_dof[: a.shape[0]], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
+    moved, scale = 0.0, 1.0
+    for turn in range(SETTLING_STEPS):
+        _slacks(rows, notes, n, a, slack)
+        corrected = _de_saxce(members, frames, rows, slack)
+        if turn == 0:
+            _lift(members, frames, rows, kept, slack, defect)
+        _forces(rows, n, slack, force, weight)
+        for k in range(n):
+            share[k] = 1.0
+        if turn == 0:
+            _add_defects(members, frames, rows, defect, slack, weight, work_out.cone_C, force)
+        _newton_step(island_io, corrected, work_out, solution_out, M)
+        moved, scale = 0.0, 1.0
+        for i in range(a.shape[0]):
+            a[i] = a[i] - g[i]
+            moved, scale = max(moved, abs(g[i])), max(scale, abs(a[i]))
+        if moved <= SETTLED * scale:
+            break
+    if not moved <= UNSETTLED * scale:
+        for i in range(a.shape[0]):
+            a[i] = UNKNOWN
     give_back(chain, solution_out, a_io)
 
 
