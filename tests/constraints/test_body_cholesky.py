@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from worldline._src.jit import entry
-from worldline._src.kernels.constraints.body_blocks import HESSIAN, PADDED, SIDE, STRIDE
+from worldline._src.kernels.constraints.body_blocks import INVERSE_HESSIAN, PADDED, SIDE, STRIDE
 from worldline._src.kernels.constraints.body_cholesky import WORTH, factor_bodies, order_bodies, solve_bodies
 from worldline._src.kernels.constraints.tables import BodyFactorView
 
@@ -59,7 +59,7 @@ def problem(pairs, n):
     """A positive matrix with a block for every pair: padded blocks of bodies and of pairs, and all of it."""
     rng = np.random.default_rng(5)
     full, between = np.zeros((SIDE * n, SIDE * n)), np.zeros((len(pairs), PADDED))
-    block = np.zeros((n, HESSIAN + 2 * PADDED))
+    block = np.zeros((n, INVERSE_HESSIAN + PADDED))
     for k, (a, b) in enumerate(pairs):
         J = rng.normal(size=(4, 2 * SIDE))
         columns = np.r_[SIDE * a : SIDE * a + SIDE, SIDE * b : SIDE * b + SIDE]
@@ -68,7 +68,7 @@ def problem(pairs, n):
     full += np.diag(rng.uniform(0.5, 2.0, SIDE * n))
     for i in range(n):
         own = slice(SIDE * i, SIDE * i + SIDE)
-        block[i, HESSIAN : HESSIAN + PADDED].reshape(SIDE, STRIDE)[:, :SIDE] = full[own, own]
+        block[i, INVERSE_HESSIAN:].reshape(SIDE, STRIDE)[:, :SIDE] = full[own, own]
     return full, block, between
 
 

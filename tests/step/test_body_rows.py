@@ -8,6 +8,8 @@ the dense methods where MuJoCo has no such contact.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import mujoco
 import numpy as np
 import pytest
@@ -197,9 +199,21 @@ def test_memory_of_one_island_grows_with_the_bodies_and_not_with_their_square(ki
     assert used[2] < 60_000 * 400
 
 
+class Trees(NamedTuple):
+    tree_node: Any
+    matrix_at: Any
+    matrix: Any
+
+
+class Island(NamedTuple):
+    counter: Any
+    island_tree: Any
+
+
 @entry
-def keep(M, n, matrix):
-    body_blocks.keep_mass(M, n, 5, matrix)
+def keep_and_invert(M, n, trees, island):
+    body_blocks.keep_mass(M, n, 5, trees.matrix)
+    body_blocks.invert_masses(island, trees)
 
 
 @pytest.mark.parametrize("n", [6, 12, 18])
@@ -207,7 +221,10 @@ def test_inverse_of_the_mass_matrix_of_a_tree(n):
     A = np.random.default_rng(n).normal(size=(n, n))
     matrix, M = np.zeros(5 + 2 * n * n), np.zeros((n, n + 2))
     M[:, :n] = A @ A.T + 0.1 * np.eye(n)
-    keep(M, n, matrix)
+    counter = np.zeros(t.TREE_END + 1, dtype=np.int64)
+    counter[t.TREE_END] = 1
+    trees = Trees(np.array([0, n // 6]), np.array([5]), matrix)
+    keep_and_invert(M, n, trees, Island(counter, np.array([0])))
     kept, inverse = matrix[5 : 5 + n * n].reshape(n, n), matrix[5 + n * n :].reshape(n, n)
     np.testing.assert_allclose(inverse, np.linalg.inv(kept), rtol=1e-9, atol=1e-12)
     assert np.array_equal(kept, M[:, :n]) and not matrix[:5].any()

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.jit import DISABLED, entry, outline
 from worldline._src.kinds import int64
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, address_of, vector
 
 ONCE, CONTACT, ROW, PAIR = range(4)

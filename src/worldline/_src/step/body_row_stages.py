@@ -9,7 +9,7 @@ alone (`kernels/constraints/body_rows.py`).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import body_rows
@@ -83,6 +83,7 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import chain_view, control_view, inertia_view, operand_view
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.island_stages import are_free, call_linked
 from worldline._src.step.reaching import trees_of
@@ -258,22 +259,24 @@ def _tree_groups(m, c, args, d, making, is_last, groups):
         equality = members.tree_equality[t], members.tree_equality[t + 1]
         tendon = members.tree_tendon[t], members.tree_tendon[t + 1]
         speed = members.tree_speed[t], members.tree_speed[t + 1]
-        if is_last:
-            _set_ranges(members, t, none, none, none, none, none, speed)
-            groups = _make_group(m, c, args, d, making, t, -1, -1, links, groups)
-        else:
-            _set_ranges(members, t, limit, friction, motor, none, none, none)
-            groups = _make_group(m, c, args, d, making, t, -1, -1, links, groups)
-            for k in range(equality[0], equality[1]):
-                one = members.equality_order[k]
+        equalities, tendons = equality[1] - equality[0], tendon[1] - tendon[0]
+        for k in range(1 if is_last else 1 + equalities + tendons):
+            a, b = t, -1
+            if is_last:
+                _set_ranges(members, t, none, none, none, none, none, speed)
+            elif k == 0:
+                _set_ranges(members, t, limit, friction, motor, none, none, none)
+            elif k <= equalities:
+                at = equality[0] + k - 1
+                one = members.equality_order[at]
                 a, b = trees.equality_tree[one, 0], trees.equality_tree[one, 1]
-                _set_ranges(members, t, none, none, none, (k, k + 1), none, none)
-                groups = _make_group(m, c, args, d, making, a, b, -1, links, groups)
-            for k in range(tendon[0], tendon[1]):
-                one = members.tendon_order[k]
+                _set_ranges(members, t, none, none, none, (at, at + 1), none, none)
+            else:
+                at = tendon[0] + k - 1 - equalities
+                one = members.tendon_order[at]
                 a, b = trees.tendon_tree[one, 0], trees.tendon_tree[one, 1]
-                _set_ranges(members, t, none, none, none, none, (k, k + 1), none)
-                groups = _make_group(m, c, args, d, making, a, b, -1, links, groups)
+                _set_ranges(members, t, none, none, none, none, (at, at + 1), none)
+            groups = _make_group(m, c, args, d, making, a, b, -1, links, groups)
         _set_ranges(members, t, limit, friction, motor, equality, tendon, speed)
     counter[TREE_FIRST], counter[TREE_END] = trees_begin, trees_end
     counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
@@ -309,7 +312,7 @@ def row_width(island, members, trees, pair):
 
 @inline
 def _keep_masses(m, c, args, d):
-    """Mass matrices of the trees of the island at hand and their inverse; returns the trace of them all."""
+    """Mass matrices of the trees of the island at hand; returns the trace of them all."""
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     counter, trees, trace = island.counter, body_tree_view(m, c, args, d), 0.0
     begin, end = counter[TREE_FIRST], counter[TREE_END]
@@ -401,11 +404,12 @@ def solve_body_rows(m, c, args, d):
         chain_view(tm, tc, td).dof_mobile,
         width,
     )
-    if not free:
-        groups = _tree_groups(m, c, args, d, making, False, groups)
-    groups = _contact_groups(m, c, args, d, making, pair, groups)
-    if not free:
-        groups = _tree_groups(m, c, args, d, making, True, groups)
+    # rows of trees, of contacts, of speed limits
+    for part in range(3):
+        if part == 1:
+            groups = _contact_groups(m, c, args, d, making, pair, groups)
+        elif not free:
+            groups = _tree_groups(m, c, args, d, making, part == 2, groups)
     mass_trees = IslandTrees(
         inertia_view(tm, tc, td).link_mass,
         tree_span_view(m, c, args, d).tree_links,

@@ -107,25 +107,23 @@ def body_rows(model: Model, *, parents: bool = True) -> list[BodyRow]:
     weld, parent = list(range(model.body_count + 1)), [-1] * (model.body_count + 1)
     shaped = set() if model.shapes is None else set((model.shapes.body + 1).tolist())
     massless = [False, *(model.body_mass == 0.0).tolist()]
-    for j in range(model.joint_count):
-        child, above = int(model.joint_child[j]) + 1, int(model.joint_parent[j]) + 1
+    ends = ((model.joint_child + 1).tolist(), (model.joint_parent + 1).tolist())
+    welded = (np.diff(model.joint_qd_start) == 0).tolist()
+    for child, above, is_welded in zip(*ends, welded, strict=True):
         # between several joints of one link stand bodies of nothing: the parent is the one before them;
         # a frame that is welded to a body is part of that body
         nothing = above != 0 and weld[above] == above and massless[above] and above not in shaped
-        if model.joint_qd_start[j] == model.joint_qd_start[j + 1]:
+        if is_welded:
             weld[child], parent[child] = weld[above], parent[above]
         else:
             parent[child] = parent[above] if nothing and parent[above] >= 0 else weld[above]
-    quiet = model.self_collision_root
-    above = set(parent)
+    count, quiet = model.body_count, model.self_collision_root
+    trees = [-1] * (count + 1) if quiet is None else [-1, *quiet.tolist()]
+    parents_of = set(parent)
     # single bodies that no force moves; others keep the filter between parent and child
     held = [False, *model.body_kinematic.tolist()]
-    rows = []
-    for b in range(model.body_count + 1):
-        tree = -1 if quiet is None or b == 0 else int(quiet[b - 1])
-        fixed = weld[b] == 0 or (held[b] and b not in above)
-        rows.append(BodyRow(fixed, weld[b], parent[b] if parents else -1, tree))
-    return rows
+    fixed = [weld[b] == 0 or (held[b] and b not in parents_of) for b in range(count + 1)]
+    return list(map(BodyRow, fixed, weld, parent if parents else [-1] * (count + 1), trees))
 
 
 def excluded_keys(model: Model, rows: Sequence[ShapeRow]) -> list[int]:

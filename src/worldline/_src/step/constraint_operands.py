@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.derived_stages import Cut, Operand, Part, StageMaker, made_of
 from worldline._src.jit import inline
@@ -15,6 +15,7 @@ from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.narrowphase.tables import ENTRY
 from worldline._src.kinds import int64
 from worldline._src.model import views as t
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.reaching import Bodies, address_like, contacts_of, trees_of
 from worldline._src.step.tree_operands import TREES, Shaped

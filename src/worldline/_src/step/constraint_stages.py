@@ -8,7 +8,7 @@ through the addresses at the front of `args`. All but `solve_rows` know no scala
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import solve as solving
@@ -23,6 +23,7 @@ from worldline._src.kernels.constraints.tables import (
     ISLAND_WIDTH,
     work_view,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.step.constraint_operands import constraint_stage
 

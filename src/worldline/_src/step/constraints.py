@@ -13,30 +13,17 @@ from collections.abc import Collection
 
 import numpy as np
 
-from worldline._src.collision.arenas import Arenas as CollisionArenas
-from worldline._src.collision.run import set_links
-from worldline._src.compile_ahead import compile_ahead
-from worldline._src.jit import Stage
-from worldline._src.kernels.broadphase.aabb import shape_poses
-from worldline._src.kernels.broadphase.pairs import broad
-from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.body_blocks import SIDE, STRIDE
 from worldline._src.kernels.constraints.contact.impacts import SLOW
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
-from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
-from worldline._src.kernels.narrowphase.links import LINKED
-from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS
 from worldline._src.model.checks import INERTIAL
-from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of
 from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption, made_by_code
 from worldline._src.spatial.poses import Array
-from worldline._src.step import constraint_stages as s
 from worldline._src.step import island_stages as i
-from worldline._src.step.collision_rows import body_rows, excluded_keys
 from worldline._src.step.constraint_program import ConstraintProgram
 from worldline._src.step.damping_clamp import (
     clamp_damping,
@@ -47,23 +34,21 @@ from worldline._src.step.damping_clamp import (
 from worldline._src.step.inverse_weights import inverse_weights
 from worldline._src.step.island_options import BOXED_ROWS, SOLVED, Rest, SolverMethod
 from worldline._src.step.missing import missing_parts
-from worldline._src.step.pack_actuators import (
-    ActuatorPacker,
-    has_muscles,
-)
-from worldline._src.step.pack_equalities import (
-    EqualityPacker,
-    Owner,
-)
-from worldline._src.step.pack_joints import JointPacker
-from worldline._src.step.pack_motors import MotorPacker
-from worldline._src.step.pack_shapes import ShapePacker
+from worldline._src.step.pack_actuators import has_muscles
+from worldline._src.step.pack_equalities import Owner
 from worldline._src.step.pack_ties import order_rows
 from worldline._src.step.pack_trees import nodes_of, pack_trees, tree_starts, tree_ties
-from worldline._src.step.packer import Packing
-from worldline._src.step.packing import KINDS
+from worldline._src.step.packing import ModelPacking
 from worldline._src.step.room import Room
-from worldline._src.step.step_table import TABLE, StepPlan, called_stages
+from worldline._src.step.stage_links import compile_soon, link_stages
+from worldline._src.step.step_collision import (
+    collision_arenas,
+    connect_collision,
+    found_contacts,
+    link_families,
+    refresh_fixed_bodies,
+)
+from worldline._src.step.step_table import StepPlan
 
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
@@ -103,17 +88,17 @@ class Constraints(ConstraintProgram):
         self.servos = np.zeros(0, np.int64) if servos is None else servos
         """Degrees of freedom that motors with a largest force move to a commanded speed."""
         shared = None if like is None else like._packing
-        self._packing = packing = Packing(model, option, self.servos, KINDS, shared)
+        self._packing = packing = ModelPacking(model, option, self.servos, shared)
         # no chain of clones of clones
         packing.like = None
-        self.shapes = packing.of(ShapePacker).shapes
+        self.shapes = packing.shapes.shapes
         """Rows of `Model.shapes` in the order of the collision tables."""
-        self.actuators = packing.of(ActuatorPacker).working
+        self.actuators = packing.actuators.working
         """Rows of `Model.actuators` that act."""
-        self._equality = packing.of(EqualityPacker)
+        self._equality = packing.equalities
         self.equalities = self._equality.equalities
         """What is held together, in the order of the columns."""
-        self.motors = packing.of(MotorPacker).couplers
+        self.motors = packing.motors.couplers
         """Coupler of every motor, -1 for a servo."""
         self.tendon_names: tuple[str, ...] = () if model.tendons is None else tuple(model.tendons.label)
         """Of tendons, in the order of their columns."""
@@ -121,25 +106,27 @@ class Constraints(ConstraintProgram):
         self._tree_columns = np.diff(starts)
         self._touched = packing.touched(starts)
         ties = tree_ties(self._touched)
-        self._moving = packing.of(ActuatorPacker).has_moving_moments
+        self._moving = packing.actuators.has_moving_moments
         # adhesion pulls along contacts: they are found before forces, not after
-        self._sticks = packing.of(ActuatorPacker).has_adhesion and len(self.shapes) > 0
+        self._sticks = packing.actuators.has_adhesion and len(self.shapes) > 0
         self._room = room or Room()
         self._matrix_at: np.ndarray | int = 0
         self._lay_out(**packing.sizes(), ntree=len(starts) - 1, ntie=len(ties))
-        kept, self._families = packing.of(ShapePacker).kept, packing.of(ShapePacker).families
-        # measuring the model below compiles too
-        compile_ahead(self._needed_soon())
+        kept, self._families = packing.shapes.kept, packing.shapes.families
+        if self.sizes["nrow"] > 1:
+            # measuring the model below compiles too
+            compile_soon(StepPlan(**self.row_kinds), self._families)
         packing.fill(self.block)
         self._weights: tuple[Array, Array] | None = None
         self._fill_bodies()
         pack_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self._damping = given_damping(self.column)
-        self._timed_friction = friction_with_time_constants(model, packing.of(JointPacker).joint_rows.rubbing)
-        self.collision: CollisionArenas | None = None
+        self._timed_friction = friction_with_time_constants(model, packing.joints.joint_rows.rubbing)
+        self.collision = None
         if kept and like is not None and like.collision is not None:
-            self._take_collision(like.collision.renewed())
+            self.collision = like.collision.renewed()
+            link_families(self.collision, self._families)
         elif kept:
             self._make_collision(kept, option)
 
@@ -150,7 +137,7 @@ class Constraints(ConstraintProgram):
         bounds dampers.
         """
         # ranges of lengths of muscles may be those of joints
-        if has_muscles(self.model) or not self._packing.of(JointPacker).take(names, self.column):
+        if has_muscles(self.model) or not self._packing.joints.take(names, self.column):
             return False
         if "joint_friction" in names:
             self._damping["friction_law"] = self.column.friction_law[:, 1].copy()
@@ -182,7 +169,11 @@ class Constraints(ConstraintProgram):
             # nearly all models damp joints at the end of a step: small ones are not laid out again for it
             "nmass": masses if masses <= _MASS_ROOM else 0,
             **dict.fromkeys(
-                ("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "npack", "nhessian", "nkept"), 0
+                (
+                    *("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "npack", "nhessian", "nkept"),
+                    *("ncandidate", "nkept_list"),
+                ),
+                0,
             ),
             **dict.fromkeys(
                 (
@@ -254,10 +245,7 @@ class Constraints(ConstraintProgram):
     def missing_room(self) -> Room:
         """What the last step that was SHORT of room needs."""
         counter = self.column.counter
-        contacts = pairs = 0
-        if self.collision is not None:
-            found = self.collision.column.counter
-            contacts, pairs = int(found[CONTACTS]), int(max(found[PAIRS], found[FAT]))
+        contacts, pairs = (0, 0) if self.collision is None else found_contacts(self.collision)
         needs = counter[[t.JACOBIAN_NEED, t.SQUARE_NEED, t.BLOCK_NEED]].tolist()
         return Room(contacts, pairs, *needs)
 
@@ -284,19 +272,6 @@ class Constraints(ConstraintProgram):
             self.collision.make_room(pairs=needed.pairs, contacts=max(needed.contacts, contacts))
             self._connect_collision()
         self.column.link[t.SHORT] = 0
-
-    def _connect_collision(self) -> None:
-        """Tell the stages where the arenas of collision are."""
-        if self.collision is not None:
-            link = self.column.link
-            link[t.COLLISION_M], link[t.COLLISION_C] = (
-                address_of(self.collision.m),
-                address_of(self.collision.c),
-            )
-            link[t.COLLISION_ARGS], link[t.COLLISION_D] = (
-                address_of(self.collision.args),
-                address_of(self.collision.d),
-            )
 
     def _tree_rows(self) -> np.ndarray:
         """Most rows that every tree brings to its island beside those of contacts, (trees,)."""
@@ -327,11 +302,7 @@ class Constraints(ConstraintProgram):
         """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""
         self._fill_bodies()
         if self.collision is not None:
-            fixed = self.collision.column.body_fixed
-            is_fixed = [row.fixed for row in body_rows(self.model)]
-            if not np.array_equal(fixed != 0, is_fixed):
-                fixed[:] = is_fixed
-                self.collision.column.tree_root[BUILT] = 0
+            refresh_fixed_bodies(self.collision, self.model)
 
     @property
     def remembers(self) -> bool:
@@ -389,37 +360,14 @@ class Constraints(ConstraintProgram):
         self.sleeps = False
         self.sleep(None)
 
-    def _take_collision(self, arenas: CollisionArenas) -> None:
-        self.collision = arenas
-        links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}
-        set_links(tuple(sorted(links)), arenas.args)
-
     def _make_collision(self, kept: list, option: SimulateOption) -> None:
-        rows = [row for _, row in kept]
-        made = CollisionArenas(
-            rows,
-            body_rows(self.model, parents=not option.disable_parent_filter),
-            ignored=excluded_keys(self.model, rows),
-            explicit=self.column.pair_key.tolist(),
-            pairs=self._room.pairs,
-            contacts=self.sizes["ncontact"],
-        )
-        self._take_collision(made)
+        explicit, room = self.column.pair_key.tolist(), (self._room.pairs, self.sizes["ncontact"])
+        self.collision = collision_arenas(self.model, option, [row for _, row in kept], explicit, *room)
+        link_families(self.collision, self._families)
 
-    def _needed_soon(self) -> list[Stage]:
-        """What steps will call, roughly in the order of how long it takes to compile.
-
-        Links of the narrow phase come last: they are what this process compiles first itself.
-        """
-        if not self.sizes["nrow"] > 1:
-            return []
-        needed = [s.solve_rows]
-        if self._families:
-            needed += [broad, *(FAMILY_STAGES[f] for f in self._families)]
-        needed += [row.stage for row in called_stages(StepPlan(**self.row_kinds)) if row.link is None]
-        needed += [i.solve_islands, i.mass_of_island, shape_poses, narrow_sort]
-        links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}
-        return [*needed, *(LINKED[link] for link in sorted(links, reverse=True))]
+    def _connect_collision(self) -> None:
+        if self.collision is not None:
+            connect_collision(self.column, self.collision)
 
     def _set_reach(self, h: float) -> None:
         """Hard shapes are found shortly before they touch, so that what rests or slides keeps its contacts.
@@ -428,7 +376,7 @@ class Constraints(ConstraintProgram):
         """
         if self.collision is None:
             return
-        packer = self._packing.of(ShapePacker)
+        packer = self._packing.shapes
         packer.set_reach(self.column, self.collision, h, splits=self.step_plan.split)
 
     def choose(
@@ -565,11 +513,7 @@ class Constraints(ConstraintProgram):
         if rest is not None:
             numbers[t.QUIET_TIME], numbers[t.DISTURBANCE] = rest.time, rest.force
             numbers[t.WAKE_SCALE] = rest.scale
-            model, speed = self.model, self.column.dof_quiet
-            speed[:] = rest.joint
-            free = np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])
-            for start in model.joint_qd_start[:-1][free].tolist():
-                speed[start : start + 3], speed[start + 3 : start + 6] = rest.linear, rest.angular
+            rest.set_speeds(self.model, self.column.dof_quiet)
 
     def wake(self) -> None:
         """Nothing sleeps."""
@@ -577,19 +521,6 @@ class Constraints(ConstraintProgram):
         self.column.tree_quiet[:] = 0.0
 
     # ---- what a step runs on
-
-    def _link_stages(self) -> None:
-        """Write the addresses of the stages that others call."""
-        program, called = self.column.program, called_stages(self.step_plan)
-        program[:] = 0
-        makers = [row.stage for row in called if row.link is None]
-        program[t.FIRST_ROW_LINK : t.FIRST_ROW_LINK + len(makers)] = i.addresses(makers)
-        for row in called:
-            if row.link is not None:
-                program[row.link] = i.addresses([row.stage])[0]
-        if s.contact_rows in makers:
-            program[t.CONTACT_LINK] = i.addresses([s.contact_rows])[0]
-        self.column.counter[t.ROW_STAGES] = len(makers)
 
     def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """The arenas of rows, then those of collision."""
@@ -605,7 +536,7 @@ class Constraints(ConstraintProgram):
     ) -> None:
         """Tell the stages where the arenas of the trees are, what can move, and the time step."""
         link = self.column.link
-        self._link_stages()
+        link_stages(self.column, self.step_plan)
         if mobile.size:
             starts = self.column.tree_dof[:-1]
             self.column.tree_prescribed[:] = np.maximum.reduceat(mobile, starts) == 0.0
@@ -643,10 +574,4 @@ class Constraints(ConstraintProgram):
             guard_friction(self.column, self._damping, self._timed_friction, h)
         self._set_gravity(h)
         self._set_reach(h)
-        self._packing.of(ActuatorPacker).set_time_step(self.column, h)
-
-
-def all_stages() -> tuple[Stage, ...]:
-    """Every stage of a step in one world, for warming the compile cache."""
-    stages = dict.fromkeys(row.stage for row in TABLE if "and fixed" not in row.when)
-    return (*stages, *LINKED.values())
+        self._packing.actuators.set_time_step(self.column, h)

@@ -106,7 +106,7 @@ class ComputeExecutionProfile:
     def get_node(self, name: str) -> ComputeNodeExecutionProfile:
         """The times of one node; a KeyError with the nearest name if there is none."""
         for node in self._nodes:
-            if node.name == name:
+            if isinstance(name, str) and node.name == name:
                 return node
         known = [node.name for node in self._nodes]
         raise NotFoundError(f"no node '{name}' ran{nearest_name(str(name), known)}")

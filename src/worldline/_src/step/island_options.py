@@ -6,7 +6,12 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
+import numpy as np
+
+from worldline._src.model.kinds import JointType
+from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.spatial.poses import Array
 
 BOXED_ROWS = 240
 """Rows of an island up to which it is solved as a boxed problem when asked for."""
@@ -36,3 +41,10 @@ class Rest(NamedTuple):
     time: float
     force: float
     scale: float
+
+    def set_speeds(self, model: Model, speed_out: Array) -> None:
+        """Speeds below which degrees of freedom are quiet, (nv,)."""
+        speed_out[:] = self.joint
+        free = np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])
+        for start in model.joint_qd_start[:-1][free].tolist():
+            speed_out[start : start + 3], speed_out[start + 3 : start + 6] = self.linear, self.angular

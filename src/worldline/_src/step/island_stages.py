@@ -10,7 +10,7 @@ those of the island; see `kernels/constraints/tables.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import DISABLED, Stage, inline, stage
 from worldline._src.kernels.constraints import boxed, islands, row_pgs, sleeping
@@ -119,6 +119,7 @@ from worldline._src.model.views import (
     position_view,
     tree_view,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
 from worldline._src.step.constraint_operands import constraint_stage
 from worldline._src.step.reaching import contacts_of, trees_of

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of a Model ask for and no stage of a step does."""
+"""Features that the tables of a Model ask for and no stage implements."""
 
 from __future__ import annotations
 

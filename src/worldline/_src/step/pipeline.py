@@ -79,7 +79,7 @@ class WorldStepPipeline:
     def get_stage(self, name: str) -> StageMetadata:
         """The stage with this name; a KeyError with the nearest name if there is none."""
         for stage in self._stages:
-            if stage.name == name:
+            if isinstance(name, str) and stage.name == name:
                 return stage
         raise NotFoundError(f"no stage '{name}'{nearest_name(str(name), self.names)}")
 

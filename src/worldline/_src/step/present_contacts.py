@@ -15,10 +15,12 @@ import numpy as np
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.narrowphase import tables as h
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.evaluate import SCALARS, choose_scalar
 from worldline._src.step.forward import forward
+from worldline._src.step.lane_room import grown
 from worldline._src.step.lane_runner import MARKS, lane_runner, program_table
 from worldline._src.step.lane_simulation import LaneSimulation
 from worldline._src.step.simulation import Simulation
@@ -102,9 +104,22 @@ def _rows(
 
 def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
     """Contacts of some worlds as they stand; `which` has their indices, of which `world` is the position."""
-    collision = sim.constraints.collision
-    if collision is None or not len(which):
+    if sim.constraints.collision is None or not len(which):
         return no_contacts()
+    if not sim.constraints.looks:
+        return _contacts_in_lanes(sim, which)
+    # worlds of a group share the pairs that are near
+    parts, width = [], SCALARS[choose_scalar(None, sim.worlds)][1]
+    for low in range(0, len(which), width):
+        part = _contacts_in_lanes(sim, which[low : low + width])
+        parts.append(part._replace(world=part.world + low))
+    return joined(parts)
+
+
+def _contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
+    """Contacts of worlds that share the pairs that have any."""
+    collision = sim.constraints.collision
+    assert collision is not None
     scalar = choose_scalar(None, sim.worlds)
     width, run = SCALARS[scalar][1], lane_runner(scalar)
     # the plan of a step, of which only the evaluation runs
@@ -113,7 +128,7 @@ def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
     tables, constraints = sim.row_tables, sim.constraints
     count, total = constraints.sizes["ncontact"], len(which)
     contact, frame = np.empty((total, count, 7)), np.empty((total, count, 9))
-    mu, kept = np.empty((total, *constraints.column.mu.shape)), np.empty((total, sim.kept.shape[1]))
+    mu, kept = np.empty((total, *constraints.column.mu.shape)), np.empty((total, constraints.sizes["nkept"]))
     first, condim, cone = (np.empty((total, count), np.int64) for _ in range(3))
     with sim.room(scalar) as room:
         columns = [
@@ -122,21 +137,25 @@ def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
             _column(constraints.block, t, "mu", room.sets[CONSTRAINT], width),
         ]
         rows = _column(constraints.block, t, "contact_row", room.sets[CONSTRAINT], width)
+        ids = _column(collision, h, "contact_id", room.sets[COLLISION], width)[:count]
         kinds = _column(constraints.block, t, "kind", room.sets[CONSTRAINT], width)
         for low in range(0, total, width):
             group = which[low : low + width]
             state, inputs, own = sim.rows(group)
             marks, span = np.zeros((len(group), MARKS)), slice(low, low + len(group))
             run(program, room.table, *tables, state, inputs, own, marks, 0, len(group), 1)
+            if grown(sim, marks):
+                return _contacts_in_lanes(sim, which)
             for made, column in zip((contact, frame, mu), columns, strict=True):
                 made[span] = column[: len(group)]
             first[span], condim[span] = rows[:count, 0], rows[:count, 1]
             cone[span], kept[span] = kinds[rows[:count, 0]] == CONE, sim.kept_of(state)
-    force = _forces(constraints.column.contact_kept, kept, mu, np.where(first >= 0, condim, 0), cone)
+    places = constraints.column.contact_kept[ids[:, 5], np.arange(count) % PAIR_CONTACTS]
+    force = _forces(places, kept, mu, np.where(first >= 0, condim, 0), cone)
     force = np.einsum("wki,wkij->wkj", force, frame.reshape(total, count, 3, 3))
     return _rows(
         np.repeat(np.arange(total), count),
-        np.tile(collision.column.contact_id[:count], (total, 1)),
+        np.tile(ids, (total, 1)),
         contact.reshape(-1, 7),
         force.reshape(-1, 3),
         constraints.shapes,

@@ -124,7 +124,7 @@ class WorldStepProfile:
     def get_stage(self, name: str) -> WorldStepStageProfile:
         """The times of one stage; a KeyError with the nearest name if there is none."""
         for stage in self._stages:
-            if stage.name == name:
+            if isinstance(name, str) and stage.name == name:
                 return stage
         known = [stage.name for stage in self._stages]
         raise NotFoundError(f"no stage '{name}' was measured{nearest_name(str(name), known)}")

@@ -8,7 +8,7 @@ scalar too, so a stage need not say which one it is.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.tables import (
@@ -21,6 +21,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase.tables import ENTRY
 from worldline._src.kinds import int64
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, address_like, constants_like, matrix, vector
 
 _CONTACT, _CONTACT_ID = ENTRY["contact"], ENTRY["contact_id"]

@@ -9,7 +9,7 @@ at a time.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import body_matrices, centroidal, configuration
@@ -43,6 +43,7 @@ from worldline._src.model.views import (
     tree_view,
     velocity_view,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.scalar.ops import constant
 from worldline._src.step.reaching import address_like

@@ -25,7 +25,7 @@ from worldline._src.step.collision_rows import body_rows
 
 
 class SinglePairs:
-    """Pairs of shapes, where their contacts are, and the tables of one world that finds their contacts."""
+    """Pairs of shapes, and the tables of one world that finds their contacts."""
 
     def __init__(
         self,
@@ -33,10 +33,9 @@ class SinglePairs:
         model: Model,
         option: SimulateOption,
         pairs: np.ndarray,
-        first: np.ndarray,
         families: Sequence[int],
     ) -> None:
-        self.pairs, self._first = pairs, first
+        self.pairs = pairs
         self._stages: tuple[Stage, ...] = (shape_poses, narrow_sort, *(FAMILY_STAGES[f] for f in families))
         self._collision = CollisionArenas(
             rows,
@@ -46,22 +45,19 @@ class SinglePairs:
         )
         self._links = tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())}))
 
-    def connect(self, width: int, args_io: np.ndarray) -> tuple[np.ndarray, ...]:
+    def connect(self, width: int, room: int, args_io: np.ndarray) -> tuple[np.ndarray, ...]:
         """Tell the args of the collision tables of a group of lanes where `narrow_single` finds its block.
 
-        Returns what must live as long as they do.
+        room: pairs that the tables of the group have room for. Returns what must live as long as they do.
         """
         tables = self._collision
         set_links(self._links, tables.args)
         args, data = tables.args.copy(), aligned_zeros(len(tables.d))
         data[:] = tables.d
-        made = np.zeros(one.FIRST_PAIR + one.PAIR_COLUMNS * len(self.pairs), np.int64)
+        made = np.zeros(one.FIRST_PAIR + one.PAIR_COLUMNS * room, np.int64)
         made[one.ADDRESSES : one.WIDTH] = [address_of(x) for x in (tables.m, tables.c, args, data)]
         made[one.WIDTH], made[one.STAGE_COUNT] = width, len(self._stages)
         made[one.FIRST_STAGE : one.FIRST_STAGE + len(self._stages)] = _addresses(self._stages)
-        made[one.PAIR_COUNT] = len(self.pairs)
-        todo = made[one.FIRST_PAIR :].reshape(-1, one.PAIR_COLUMNS)
-        todo[:, :2], todo[:, 2] = self.pairs, self._first
         args_io[one.SINGLE_LINK] = address_of(made)
         return made, args, data
 

@@ -18,6 +18,7 @@ from functools import cache
 
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import shape_poses
+from worldline._src.kernels.broadphase.near_pairs import near_pairs
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase import dispatch as n
@@ -105,6 +106,8 @@ class StepPlan(NamedTuple):
     """Anything that may have a constraint row."""
     shapes: bool = False
     """Shapes that may touch."""
+    near_pairs: bool = False
+    """Worlds in lanes look for pairs of shapes that are near in any of them, else at all that may touch;"""
     single_pairs: bool = False
     """Pairs of shapes whose contacts worlds in lanes find one world at a time;"""
     round_pairs: bool = False
@@ -391,9 +394,12 @@ TABLE: tuple[Row, ...] = (
 
     # contacts
     *_contacts("not adhesion"),
-    Row(_E, fixed_shape_poses, _H, "shapes and fixed", "collision", "body poses", "shape poses"),
-    Row(_E, narrow_fixed, _H, "shapes and fixed", "collision", "shape poses", "contacts"),
-    Row(_E, narrow_single, _H, "single_pairs and fixed", "collision", "body poses", "contacts"),
+    Row(_E, fixed_shape_poses, _H, "shapes and fixed and not near_pairs", "collision",
+        "body poses", "shape poses"),
+    Row(_E, near_pairs, _H, "near_pairs and shapes and fixed", "collision",
+        "body poses", "shape poses, pairs"),
+    Row(_E, narrow_fixed, _H, "shapes and fixed", "collision", "pairs, shape poses", "contacts"),
+    Row(_E, narrow_single, _H, "single_pairs and fixed", "collision", "pairs, body poses", "contacts"),
     Row(_E, settle_fixed_contacts, _H, "shapes and fixed", "collision", "contacts", "contacts"),
 
     # constraint rows and their solution

@@ -8,12 +8,13 @@ A stage of constraints or sensors reaches these arenas too, and a name means the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.derived_stages import Cut, Operand, Part, StageMaker
 from worldline._src.jit import inline
 from worldline._src.model import views as t
 from worldline._src.model.fields import ENTRY
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, vector
 
 _RESULT, _NV = ENTRY["result"], ENTRY["nv"]

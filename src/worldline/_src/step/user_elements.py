@@ -23,7 +23,6 @@ from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import user_stages as stages
-from worldline._src.step.step_detector import StepDetector
 from worldline._src.step.step_table import StepPlan
 from worldline._src.step.user_tables import KernelElement, UserTables
 
@@ -235,7 +234,11 @@ class UserCalls:
         self._commands_before = self._commands.copy()
         self._control_before = sim.control.copy()
         shaped = sim.constraints is not None and sim.constraints.collision is not None
-        self._detector = StepDetector(sim, elements.detector) if elements.detector and shaped else None
+        self._detector = None
+        if elements.detector and shaped:
+            from worldline._src.step.step_detector import StepDetector
+
+            self._detector = StepDetector(sim, elements.detector)
         self.rebind()
 
     def _stage_calls(self, elements: UserElements, kind: str) -> list[tuple[Function, StepContext]]:

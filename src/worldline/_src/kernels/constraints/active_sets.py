@@ -17,7 +17,7 @@ its answer while others go on.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.sparse_hessian import (
@@ -28,6 +28,7 @@ from worldline._src.kernels.constraints.sparse_hessian import (
     row_slacks,
     start_hessian,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, where
 
 TRIES = 10

@@ -11,13 +11,14 @@ side without a tree that can move has six zeros. What is kept is linear in group
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.rows import CONE
-from worldline._src.kernels.constraints.tables import ALL_ROWS, DROPPED, ROWS
+from worldline._src.kernels.constraints.tables import ALL_ROWS, DROPPED, ROWS, TREE_END, TREE_FIRST
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import sqrt
-from worldline._src.scalar.packed import PACK
+from worldline._src.scalar.packed import PACK, load_pack, load_row, store_pack
 
 SIDE = 6
 """Degrees of freedom of a node: those of a free body."""
@@ -25,7 +26,8 @@ STRIDE = 2 * PACK
 """Numbers in a row of a padded block; the last two are zero."""
 PADDED = SIDE * STRIDE
 HESSIAN, INVERSE_HESSIAN = 0, PADDED
-"""Where the padded matrices of a node begin among its blocks, (6, 8) each."""
+"""Where the padded matrices of a node begin among its blocks, (6, 8) each; the second is assembled and
+factored in its place, the first keeps it for products."""
 FIRST_ROW, END_ROW, COLUMN, SIZE, SECOND_COLUMN, SECOND_SIZE, TREE, SECOND_TREE, CONTACT, PAIR = range(10)
 """What is kept of a group: its rows, where the columns of both trees begin in the island, -1 without, how
 many there are, the trees, its contact, -1 without, and the first of the pairs of nodes of both trees."""
@@ -62,17 +64,25 @@ def node_count(trees, t):
     return trees.tree_node[t + 1] - trees.tree_node[t]
 
 
-@kernel
+@inline
 def keep_mass(M, n, at, matrix_out):
-    """Mass matrix (n, n) of a tree and its inverse, from `at` on."""
+    """Mass matrix (n, n) of a tree, from `at` on."""
     for i in range(n):
         for j in range(n):
             matrix_out[at + n * i + j] = M[i, j]
-    kept, inverse = matrix_out[at : at + n * n], matrix_out[at + n * n : at + 2 * n * n]
-    if n == SIDE:
-        _invert(kept, SIDE, SIDE, inverse)
-    else:
-        _invert(kept, n, n, inverse)
+
+
+@kernel
+def invert_masses(island, trees_out):
+    """Inverse mass matrices of the trees of an island, behind their mass matrices."""
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        n, at = SIDE * node_count(trees_out, t), trees_out.matrix_at[t]
+        kept, inverse = trees_out.matrix[at : at + n * n], trees_out.matrix[at + n * n : at + 2 * n * n]
+        if n == SIDE:
+            _invert(kept, SIDE, SIDE, inverse)
+        else:
+            _invert(kept, n, n, inverse)
 
 
 @kernel
@@ -182,6 +192,28 @@ def store_sides(trees, g, local, x_out):
 
 
 @inline
+def _add_forces(trees, g, J, force, columns, local, qfrc_io):
+    """Generalized forces of two free bodies grow by J^T f; local: scratch, (12,)."""
+    first, second = trees.group[g, COLUMN], trees.group[g, SECOND_COLUMN]
+    for j in range(SIDE):
+        local[j] = qfrc_io[columns[first + j]] if first >= 0 else 0.0
+        local[SIDE + j] = qfrc_io[columns[second + j]] if second >= 0 else 0.0
+    u, v, w = load_pack(local, 0), load_pack(local, PACK), load_pack(local, 2 * PACK)
+    for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+        u = u + force[k] * load_row(J, k, 0)
+        v = v + force[k] * load_row(J, k, PACK)
+        w = w + force[k] * load_row(J, k, 2 * PACK)
+    store_pack(local, 0, u)
+    store_pack(local, PACK, v)
+    store_pack(local, 2 * PACK, w)
+    for j in range(SIDE):
+        if first >= 0:
+            qfrc_io[columns[first + j]] = local[j]
+        if second >= 0:
+            qfrc_io[columns[second + j]] = local[SIDE + j]
+
+
+@inline
 def record_body_rows(trees, island_rows, force, columns, counter_io, records_out):
     """Put the rows behind those of the islands before; generalized forces by degrees of freedom.
 
@@ -200,12 +232,16 @@ def record_body_rows(trees, island_rows, force, columns, counter_io, records_out
                 records_out.residual[base + k] = notes.row_residual[k]
                 records_out.row_of[base + k, 0] = notes.row_note[k, 0]
                 records_out.row_of[base + k, 1] = notes.row_note[k, 1]
-            at = 0
-            for side in range(COLUMN, TREE, 2):
-                first, size = trees.group[g, side], trees.group[g, side + 1]
-                if first >= 0:
-                    for j in range(size):
-                        records_out.qfrc[columns[first + j]] += force[k] * rows.J[k, at + j]
-                at += size
+        if is_of_bodies(trees, g):
+            _add_forces(trees, g, rows.J, force, columns, island_rows.frames.base[0], records_out.qfrc)
+        else:
+            for k in range(trees.group[g, FIRST_ROW], trees.group[g, END_ROW]):
+                at = 0
+                for side in range(COLUMN, TREE, 2):
+                    first, size = trees.group[g, side], trees.group[g, side + 1]
+                    if first >= 0:
+                        for j in range(size):
+                            records_out.qfrc[columns[first + j]] += force[k] * rows.J[k, at + j]
+                    at += size
     if kept:
         counter_io[ALL_ROWS] = base + n

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_blocks import (
-    HESSIAN,
     INVERSE_HESSIAN,
     PADDED,
     SIDE,
@@ -223,7 +222,7 @@ def _scaled(D, t, B, b, W_out):
 def factor_bodies(n, trees, pair_body, pairs, pair_block, factor_io):
     """Factors in the order of `order_bodies`: the inverse block of each node when its turn comes.
 
-    Blocks of nodes are at HESSIAN among theirs, where they stay.
+    Blocks of nodes are at INVERSE_HESSIAN among theirs, where their inverse takes their place.
     """
     block, node, near = factor_io.factor_block, factor_io.body_node, factor_io.body_near
     scaled = factor_io.factor_row
@@ -232,9 +231,6 @@ def factor_bodies(n, trees, pair_body, pairs, pair_block, factor_io):
         for j in range(0, PADDED, PACK):
             store_row(block, b, j, pack_of(0.0))
     _place_pairs(pair_body, pairs, pair_block, factor_io)
-    for i in range(n):
-        for j in range(0, PADDED, PACK):
-            store_row(D, trees.node[i], INVERSE_HESSIAN + j, load_row(D, trees.node[i], HESSIAN + j))
     for rank in range(n):
         v = node[rank, AT_RANK]
         t, first, count = trees.node[v], node[v, FIRST_BLOCK], node[v, DEGREE]

@@ -16,10 +16,11 @@ that does not take too many sweeps.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import kernel
 from worldline._src.kernels.constraints.body_pgs import apply_impulse, body_pgs, solve_contact
+from worldline._src.named_tuple import NamedTuple
 
 MORE = 50
 """Most sweeps, as a multiple of those without conjugate directions."""

@@ -12,7 +12,7 @@ Memory is linear in bodies and contacts.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_blocks import (
@@ -20,6 +20,7 @@ from worldline._src.kernels.constraints.body_blocks import (
     END_ROW,
     FIRST_ROW,
     HESSIAN,
+    INVERSE_HESSIAN,
     MOST_ROWS,
     PADDED,
     PAIR,
@@ -46,6 +47,7 @@ from worldline._src.kernels.constraints.cone import cone_measures, sliding_hessi
 from worldline._src.kernels.constraints.newton import GENTLE, ROUGH, NewtonStats, line_search
 from worldline._src.kernels.constraints.row_forces import first_plain, row_forces
 from worldline._src.kernels.constraints.tables import ROWS, TREE_END, TREE_FIRST
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import sqrt
 from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_pack, store_row, sum_pack
 
@@ -244,23 +246,30 @@ def _add_products(J, first, count, side, X, at, H_io, row, start):
 
 
 @inline
+def _copy_mass(matrix, at, n, H_out, row, start):
+    """The (6, 6) block of a mass matrix with rows of `n` numbers that begins at `at`, padded with zeros."""
+    for j in range(SIDE):
+        for k in range(SIDE):
+            H_out[row, start + STRIDE * j + k] = matrix[at + n * j + k]
+        for k in range(SIDE, STRIDE):
+            H_out[row, start + STRIDE * j + k] = 0.0
+
+
+@inline
 def _begin_hessian(trees, island, pairs, between_out):
     """H = M: blocks of nodes, blocks of two nodes of a tree, zeros between trees."""
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
-        count, at = node_count(trees, t), trees.matrix_at[t]
-        n = SIDE * count
-        for a in range(count):
-            for b in range(a, count):
-                block, row, start = trees.block, trees.tree_node[t] + a, HESSIAN
-                if b > a:
-                    block, row, start = between_out, _pair_within(trees, t, a, b), 0
-                for j in range(SIDE):
-                    for k in range(SIDE):
-                        entry = trees.matrix[at + n * (SIDE * a + j) + SIDE * b + k]
-                        block[row, start + STRIDE * j + k] = entry
-                    for k in range(SIDE, STRIDE):
-                        block[row, start + STRIDE * j + k] = 0.0
+        nodes, at, first = node_count(trees, t), trees.matrix_at[t], trees.tree_node[t]
+        if nodes == 1:
+            _copy_mass(trees.matrix, at, SIDE, trees.block, first, INVERSE_HESSIAN)
+        else:
+            n = SIDE * nodes
+            for a in range(nodes):
+                _copy_mass(trees.matrix, at + SIDE * (n + 1) * a, n, trees.block, first + a, INVERSE_HESSIAN)
+                for b in range(a + 1, nodes):
+                    to = at + SIDE * (n * a + b)
+                    _copy_mass(trees.matrix, to, n, between_out, _pair_within(trees, t, a, b), 0)
     for p in range(pairs.inner, pairs.count):
         for j in range(0, PADDED, PACK):
             store_row(between_out, p, j, pack_of(0.0))
@@ -316,7 +325,7 @@ def _add_side(trees, rows, first, count, t, from_node, X, between_io):
     for i in range(nodes):
         side = SIDE * (from_node + i)
         at = STRIDE * (from_node + i)
-        _add_products(rows.J, first, count, side, X, at, trees.block, trees.tree_node[t] + i, HESSIAN)
+        _add_products(rows.J, first, count, side, X, at, trees.block, trees.tree_node[t] + i, INVERSE_HESSIAN)
         for j in range(i + 1, nodes):
             at = STRIDE * (from_node + j)
             _add_products(rows.J, first, count, side, X, at, between_io, _pair_within(trees, t, i, j), 0)
@@ -336,23 +345,32 @@ def _assemble(trees, island_rows, pairs, jar, weight, work_out):
         a, b = group[g, SIZE] // SIDE, group[g, SECOND_SIZE] // SIDE
         if not _weigh_rows(rows, first, count, a + b, jar, weight, work_out.C, X):
             continue
+        p = group[g, PAIR]
+        if is_of_bodies(trees, g):
+            # products of constant shape
+            if group[g, COLUMN] >= 0:
+                node = trees.tree_node[group[g, TREE]]
+                _add_products(rows.J, first, count, 0, X, 0, trees.block, node, INVERSE_HESSIAN)
+            if group[g, SECOND_COLUMN] >= 0:
+                node = trees.tree_node[group[g, SECOND_TREE]]
+                _add_products(rows.J, first, count, SIDE, X, STRIDE, trees.block, node, INVERSE_HESSIAN)
+            # rows of the tree with the lower columns
+            if p >= 0 and group[g, COLUMN] < group[g, SECOND_COLUMN]:
+                _add_products(rows.J, first, count, 0, X, STRIDE, between, p, 0)
+            elif p >= 0:
+                _add_products(rows.J, first, count, SIDE, X, 0, between, p, 0)
+            continue
         if group[g, COLUMN] >= 0:
             _add_side(trees, rows, first, count, group[g, TREE], 0, X, between)
         if group[g, SECOND_COLUMN] >= 0:
             _add_side(trees, rows, first, count, group[g, SECOND_TREE], a, X, between)
-        p = group[g, PAIR]
         if p >= 0:
-            # rows of the tree with the lower columns
-            if group[g, COLUMN] < group[g, SECOND_COLUMN]:
-                for i in range(a):
-                    for j in range(b):
-                        at = STRIDE * (a + j)
-                        _add_products(rows.J, first, count, SIDE * i, X, at, between, p + i * b + j, 0)
-            else:
-                for i in range(b):
-                    for j in range(a):
-                        side = SIDE * (a + i)
-                        _add_products(rows.J, first, count, side, X, STRIDE * j, between, p + i * a + j, 0)
+            low, high = (a, b) if group[g, COLUMN] < group[g, SECOND_COLUMN] else (b, a)
+            first_side, second_side = (0, a) if group[g, COLUMN] < group[g, SECOND_COLUMN] else (a, 0)
+            for i in range(low):
+                for j in range(high):
+                    side, at = SIDE * (first_side + i), STRIDE * (second_side + j)
+                    _add_products(rows.J, first, count, side, X, at, between, p + i * high + j, 0)
 
 
 @inline
@@ -383,47 +401,51 @@ def _dot(x, y, n):
 
 
 @kernel
-def _conjugate_gradients(trees, pairs, work_out, p_io):
-    """p of H p = r, with r in p_io, by preconditioned conjugate gradients [Hestenes, Stiefel 1952]."""
-    n, nodes = p_io.shape[0] - 2, pairs.nodes
+def _direction(trees, pairs, is_ordered, gradient, work_out, p_out):
+    """p of H p = -gradient; p has two more numbers than the gradient.
+
+    By the factors of H, or by conjugate gradients [Hestenes, Stiefel 1952] with those of its blocks within
+    trees as preconditioner. Both share one copy of the code of factors, which is most of this kernel.
+    """
+    n, nodes, factor = gradient.shape[0], pairs.nodes, work_out.factor
     r, z, s, Hs = work_out.vectors[4], work_out.vectors[5], work_out.vectors[6], work_out.vectors[7]
-    factor_bodies(nodes, trees, work_out.pair_body, pairs.inner, work_out.between, work_out.factor)
+    blocks, most = (pairs.count, 0) if is_ordered else (pairs.inner, MOST_DIRECTIONS)
+    if not is_ordered:
+        # H stays for products
+        for i in range(nodes):
+            node = trees.node[i]
+            for j in range(0, PADDED, PACK):
+                store_row(trees.block, node, HESSIAN + j, load_row(trees.block, node, INVERSE_HESSIAN + j))
+    factor_bodies(nodes, trees, work_out.pair_body, blocks, work_out.between, factor)
     for i in range(n):
-        r[i], z[i], p_io[i] = p_io[i], p_io[i], 0.0
+        r[i], p_out[i] = -gradient[i], 0.0
     for i in range(n, n + 2):
-        r[i], z[i], s[i], Hs[i] = 0.0, 0.0, 0.0, 0.0
-    solve_bodies(nodes, trees, work_out.factor, z)
-    for i in range(n):
-        s[i] = z[i]
-    now = _dot(r, z, n)
-    enough = DIRECTION * DIRECTION * now
-    for _ in range(MOST_DIRECTIONS):
-        if now <= enough:
+        p_out[i], z[i], s[i], Hs[i] = 0.0, 0.0, 0.0, 0.0
+    now, enough = 0.0, 0.0
+    for k in range(most + 1):
+        # z = P^-1 r
+        for i in range(n):
+            z[i] = r[i]
+        solve_bodies(nodes, trees, factor, z)
+        if is_ordered:
             break
+        # s = z + (r z) / (r z before) s
+        before, now = now, _dot(r, z, n)
+        if k == 0:
+            enough = DIRECTION * DIRECTION * now
+        for i in range(n):
+            s[i] = z[i] + now / before * s[i] if k > 0 else z[i]
+        if now <= enough or k == most:
+            break
+        # p += step s, r -= step H s
         _times_hessian(trees, pairs, work_out, s, Hs)
         step = now / _dot(s, Hs, n)
         for i in range(n):
-            p_io[i] += step * s[i]
+            p_out[i] += step * s[i]
             r[i] -= step * Hs[i]
-            z[i] = r[i]
-        solve_bodies(nodes, trees, work_out.factor, z)
-        before, now = now, _dot(r, z, n)
-        for i in range(n):
-            s[i] = z[i] + now / before * s[i]
-
-
-@inline
-def _direction(trees, pairs, is_ordered, gradient, work_out, p_out):
-    """p of H p = -gradient; p has two more numbers than the gradient."""
-    n = gradient.shape[0]
-    for i in range(n):
-        p_out[i] = -gradient[i]
-    p_out[n], p_out[n + 1] = 0.0, 0.0
     if is_ordered:
-        factor_bodies(pairs.nodes, trees, work_out.pair_body, pairs.count, work_out.between, work_out.factor)
-        solve_bodies(pairs.nodes, trees, work_out.factor, p_out)
-    else:
-        _conjugate_gradients(trees, pairs, work_out, p_out)
+        for i in range(n):
+            p_out[i] = z[i]
 
 
 @inline

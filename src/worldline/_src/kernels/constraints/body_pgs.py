@@ -18,10 +18,11 @@ zero for friction; R is CFM, or (1 - d) / d times the block's diagonal for the i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.projections import onto_disc
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, store_vec3, sub

@@ -8,12 +8,13 @@ impulses without restitution, so velocities and impulses belong to each other as
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import approach_speed, warm_start
 from worldline._src.kernels.constraints.jams import solve_contacts
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.vec3 import load_vec3, sub
 
 

@@ -17,7 +17,7 @@ with conjugate directions between sweeps as in `body_ncg.py`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_blocks import (
@@ -29,6 +29,7 @@ from worldline._src.kernels.constraints.body_blocks import (
     SIZE,
     TREE,
     group_width,
+    invert_masses,
     load_sides,
     record_body_rows,
     store_sides,
@@ -94,6 +95,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
+from worldline._src.named_tuple import NamedTuple
 
 FINE = 1e-8
 """Sweeps end when no acceleration along a row changes by more than this share of gravity,"""
@@ -274,19 +276,6 @@ def _options(option):
     )
 
 
-@kernel
-def _by_newton(solve, newton_work, solution_out):
-    """Newton's method from the accelerations of the last step; returns the residual [m/s^2]."""
-    force, a = solution_out.row_force, solution_out.island_a
-    options = _options(solution_out.option)
-    stats = body_newton(
-        solve.trees, solve.island_rows, solution_out.island_smooth, options, newton_work, force, a
-    )
-    counter = solution_out.counter
-    counter[ITERATIONS] = max(counter[ITERATIONS], stats.iterations)
-    return stats.unbalanced
-
-
 @inline
 def _lower_targets(solve, a, slack_out):
     """Lower the targets of Coulomb's contacts by the slip that a guess leads to; see `coulomb.py`."""
@@ -315,97 +304,130 @@ def _raise_targets(solve):
 
 
 @kernel
-def _by_turns(solve, newton_work, solution_out):
-    """Newton's method and the De Saxce correction by turns; returns the residual [m/s^2]."""
+def _by_newton(solve, soft, newton_work, solution_out):
+    """Newton's method from the accelerations of the last step; returns the residual [m/s^2].
+
+    Where contacts are not all of the impedance model, by turns with the De Saxce correction.
+    """
     counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
     force, a, slack = solution_out.row_force, solution_out.island_a, newton_work.slack[0]
     options, iterations, share, residual = _options(option), 0, 0.0, 0.0
-    _lower_targets(solve, a, slack)
-    for _ in range(TURNS):
+    if not soft:
+        _lower_targets(solve, a, slack)
+    for _ in range(1 if soft else TURNS):
         stats = body_newton(
             solve.trees, island_rows, solution_out.island_smooth, options, newton_work, force, a
         )
         iterations += stats.iterations
-        share, left = update_de_saxce(
-            island_rows.frames, island_rows.members, option[GRAVITY], share, slack, island_rows.rows
-        )
-        residual = max(stats.unbalanced, left)
-        if share == 0.0 or iterations >= option[BUDGET]:
-            break
-    _raise_targets(solve)
+        residual = stats.unbalanced
+        if not soft:
+            share, left = update_de_saxce(
+                island_rows.frames, island_rows.members, option[GRAVITY], share, slack, island_rows.rows
+            )
+            residual = max(residual, left)
+            if share == 0.0 or iterations >= option[BUDGET]:
+                break
+    if not soft:
+        _raise_targets(solve)
     counter[ITERATIONS] = max(counter[ITERATIONS], iterations)
     return residual
 
 
 @kernel
-def _by_sweeps(solve, memory, slack, work_out, solution_out):
-    """Sweeps from the forces of the last step; returns how much slacks moved in the last [m/s^2]."""
+def _begin_sweeps(solve, memory, slack, work_out, solution_out):
+    """Forces of the last step, and a = a_smooth + K^T f."""
     counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
     force, a = solution_out.row_force, solution_out.island_a
     guess_forces(island_rows.rows, island_rows, memory, option[COLD] != 0.0, work_out.sweep, force)
     prepare_rows(solve.dual, counter[ROWS], solve.work)
-
-    # a = a_smooth + K^T f, then sweeps
     for i in range(a.shape[0]):
         a[i] = solution_out.island_smooth[i]
     for k in range(counter[ROWS]):
         slack[0, k], force[k] = force[k], 0.0
     _apply_change(solve, 1.0, slack[0], force, a)
-    moved, taken = _settle(solve, option, slack, force, a)
-    counter[ITERATIONS] = max(counter[ITERATIONS], taken)
-    return moved
+
+
+@inline
+def _copy(n, x, y_out):
+    for i in range(n):
+        y_out[i] = x[i]
 
 
 @kernel
-def _limit_restitution(solve, method, newton_work, work_out, solution_io):
-    """Cut restitution down where contacts gain energy by it; see `restitution.py`.
+def _solve_once(solve, soft, again, method, memory, newton_work, work_out, solution_out):
+    """Forces by a method; where Newton's does not converge on hard contacts, by the better of it and sweeps.
 
-    Returns the share that is left, and the residual of a second solve [m/s^2], 0 when there was none.
+    again: whether the forces at hand are those of a solve, with other targets. Returns the residual [m/s^2]
+    and the counter of the method.
     """
-    island, frames, option = solve.island_rows.members, solve.island_rows.frames, solution_io.option
-    rows, h, scratch = solve.island_rows.rows, option[STEP], newton_work.slack
-    force_io, a_io = solution_io.row_force, solution_io.island_a
-    first_force, first_speed = work_out.bounce.bounce_force, work_out.bounce.bounce_speed
-    begin, end = island.counter[CONTACT_FIRST], island.counter[CONTACT_END]
+    counter, option, slack = solution_out.counter, solution_out.option, newton_work.slack
+    force, a = solution_out.row_force, solution_out.island_a
+    # what sweeps do not use
+    kept_force, kept_a = slack[2], work_out.vectors[6]
+    residual, stands_in = 0.0, False
+    if method == BY_NEWTON:
+        residual = _by_newton(solve, soft, newton_work, solution_out)
+        unsolved = not (soft or again or residual <= option[RESIDUAL_BOUND] * option[GRAVITY])
+        stands_in = unsolved and option[SWEEPS_STAND_IN] != 0.0
+        if stands_in:
+            _copy(counter[ROWS], force, kept_force)
+            _copy(a.shape[0], a, kept_a)
+    if stands_in or method == BY_SWEEPS:
+        if not again:
+            _begin_sweeps(solve, memory, slack, work_out, solution_out)
+        moved, taken = _settle(solve, option, slack, force, a)
+        if not again:
+            counter[ITERATIONS] = max(counter[ITERATIONS], taken)
+        if stands_in and not moved <= residual:
+            _copy(counter[ROWS], kept_force, force)
+            _copy(a.shape[0], kept_a, a)
+        else:
+            counter[SUBSTITUTED] += 1 if stands_in else 0
+            residual, method = moved, BY_SWEEPS
+    return residual, method
+
+
+@inline
+def _shift_bounces(solve, sign, h):
+    """Take restitution off the targets of contacts, sign -1, or put it back, 1."""
+    island, frames = solve.island_rows.members, solve.island_rows.frames
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        c = island.contact_order[i]
+        first = frames.contact_row[c, 0]
+        if first >= 0:
+            solve.island_rows.rows.aref[first] += sign * (max(frames.bounce[c], 0.0) / h)
+
+
+@kernel
+def _gains_energy(solve, solution, work_out):
+    """Whether contacts gain energy by restitution, with speeds of the impact; see `restitution.py`."""
+    island, frames, option = solve.island_rows.members, solve.island_rows.frames, solution.option
+    h, force, speed = option[STEP], solution.row_force, work_out.bounce.bounce_speed
     work, given = 0.0, 0.0
-    _impact_speeds(solve, h, a_io, first_speed)
-    for i in range(begin, end):
+    _impact_speeds(solve, h, solution.island_a, speed)
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         c = island.contact_order[i]
         first = frames.contact_row[c, 0]
         if first >= 0 and frames.bounce[c] >= 0.0:
             for k in range(first, first + frames.contact_row[c, 1]):
-                work += 0.5 * h * force_io[k] * first_speed[k]
+                work += 0.5 * h * force[k] * speed[k]
             # sweeps end with speeds that far off
-            given += h * force_io[first] * (GAIN * frames.bounce[c] + option[SPEED_TOLERANCE])
-    if work <= given:
-        return 1.0, 0.0
+            given += h * force[first] * (GAIN * frames.bounce[c] + option[SPEED_TOLERANCE])
+    return not work <= given
 
-    # once more without restitution
-    for k in range(island.counter[ROWS]):
-        first_force[k] = force_io[k]
-    for i in range(begin, end):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0:
-            rows.aref[first] -= max(frames.bounce[c], 0.0) / h
-    moved = 0.0
-    if method == BY_NEWTON:
-        moved = _by_turns(solve, newton_work, solution_io)
-    else:
-        moved, _ = _settle(solve, option, scratch, force_io, a_io)
-    if option[SLIP_SWEEPS] > 0.0:
-        _stop_slip(solve, option, work_out.slip, force_io, a_io)
-    for i in range(begin, end):
-        c = island.contact_order[i]
-        first = frames.contact_row[c, 0]
-        if first >= 0:
-            rows.aref[first] += max(frames.bounce[c], 0.0) / h
 
-    # the blend with the most restitution that adds no energy
-    speed = scratch[0]
-    _impact_speeds(solve, h, a_io, speed)
+@kernel
+def _blend_restitution(solve, speed, work_out, solution_io):
+    """Of solutions with and without restitution the blend with the most that adds no energy.
+
+    speed: scratch, (rows,). Returns the share of restitution that is left.
+    """
+    island, frames = solve.island_rows.members, solve.island_rows.frames
+    force_io, a_io = solution_io.row_force, solution_io.island_a
+    first_force, first_speed = work_out.bounce.bounce_force, work_out.bounce.bounce_speed
+    _impact_speeds(solve, solution_io.option[STEP], a_io, speed)
     start, slope, bend = 0.0, 0.0, 0.0
-    for i in range(begin, end):
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         c = island.contact_order[i]
         first = frames.contact_row[c, 0]
         if first >= 0 and frames.bounce[c] >= 0.0:
@@ -418,48 +440,41 @@ def _limit_restitution(solve, method, newton_work, work_out, solution_io):
     for k in range(island.counter[ROWS]):
         first_force[k] -= force_io[k]
     _apply_change(solve, share, first_force, force_io, a_io)
-    return share, moved
+    return share
 
 
 @kernel
-def _bound_restitution(solve, residual, method, newton_work, work_out, solution_out):
-    """Restitution within what energy allows; returns the residual with that of a second solve."""
-    counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
-    if counter[BOUNCED] == BOUNCES or (
-        counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS
-    ):
-        share, again = _limit_restitution(solve, method, newton_work, work_out, solution_out)
-        residual = max(residual, again)
-        if share < 1.0 and counter[BOUNCED] != BOUNCES:
-            counter[RESTITUTION_LIMITED] = 1
-            for i in range(counter[TREE_FIRST], counter[TREE_END]):
-                work_out.bounce.tree_share[island_rows.members.island_tree[i]] = share
-    return residual
+def _solve_within_energy(solve, soft, method, memory, newton_work, work_out, solution_out):
+    """Solve, once more without restitution where contacts gain energy by it, and blend the two.
 
-
-@kernel
-def _sweep_instead(solve, residual, memory, slack, work_out, solution_out):
-    """Solve an island on which Newton's method did not converge by sweeps; the better solution stays.
-
-    Returns its residual [m/s^2] and the counter of its method.
+    Both solves run the same copy of the code of the methods. Returns the residual [m/s^2] and the counter of
+    the method.
     """
-    counter, force, a = solution_out.counter, solution_out.row_force, solution_out.island_a
-    # what sweeps do not use
-    kept_force, kept_a = slack[2], work_out.vectors[6]
-    for k in range(counter[ROWS]):
-        kept_force[k] = force[k]
-    for j in range(a.shape[0]):
-        kept_a[j] = a[j]
-    moved, method = _by_sweeps(solve, memory, slack, work_out, solution_out), BY_SWEEPS
-    if moved <= residual:
-        counter[SUBSTITUTED] += 1
-        residual = moved
-    else:
-        for k in range(counter[ROWS]):
-            force[k] = kept_force[k]
-        for j in range(a.shape[0]):
-            a[j] = kept_a[j]
-        method = BY_NEWTON
+    counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
+    h, residual, first_force = option[STEP], 0.0, work_out.bounce.bounce_force
+    bounces = not soft and (
+        counter[BOUNCED] == BOUNCES
+        or (counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS)
+    )
+    for attempt in range(2):
+        again = attempt > 0
+        found, method = _solve_once(solve, soft, again, method, memory, newton_work, work_out, solution_out)
+        residual = max(residual, found) if again else found
+        if option[SLIP_SWEEPS] > 0.0:
+            _stop_slip(solve, option, work_out.slip, solution_out.row_force, solution_out.island_a)
+        if again:
+            _shift_bounces(solve, 1.0, h)
+            share = _blend_restitution(solve, newton_work.slack[0], work_out, solution_out)
+            if share < 1.0 and counter[BOUNCED] != BOUNCES:
+                counter[RESTITUTION_LIMITED] = 1
+                for i in range(counter[TREE_FIRST], counter[TREE_END]):
+                    work_out.bounce.tree_share[island_rows.members.island_tree[i]] = share
+        elif not (bounces and _gains_energy(solve, solution_out, work_out)):
+            break
+        else:
+            for k in range(counter[ROWS]):
+                first_force[k] = solution_out.row_force[k]
+            _shift_bounces(solve, -1.0, h)
     return residual, method
 
 
@@ -490,6 +505,7 @@ def solve_body_rows(trees, free, memory, scratch, island_io, work_out, solution_
     counter, option, rows = solution_out.counter, solution_out.option, island_io.rows
     sweep, soft = work_out.sweep, _is_soft(island_io)
     if not soft or option[SLIP_SWEEPS] > 0.0 or (option[SWEPT] != 0.0 and free == 0):
+        invert_masses(island_io.members, trees)
         _responses(trees, rows, sweep)
     dual = DualRows(
         rows.J,
@@ -522,19 +538,7 @@ def solve_body_rows(trees, free, memory, scratch, island_io, work_out, solution_
     )
     swept = (option[SWEPT] != 0.0 and free == 0) or (free != 0 and not soft)
     method = BY_SWEEPS if swept else BY_NEWTON
-    if swept:
-        residual = _by_sweeps(solve, memory, scratch.slack, work_out, solution_out)
-    elif soft:
-        residual = _by_newton(solve, newton_work, solution_out)
-    else:
-        residual = _by_turns(solve, newton_work, solution_out)
-        unsolved = not residual <= option[RESIDUAL_BOUND] * option[GRAVITY]
-        if unsolved and option[SWEEPS_STAND_IN] != 0.0:
-            residual, method = _sweep_instead(solve, residual, memory, scratch.slack, work_out, solution_out)
-    if option[SLIP_SWEEPS] > 0.0:
-        _stop_slip(solve, option, work_out.slip, solution_out.row_force, solution_out.island_a)
-    if not soft:
-        residual = _bound_restitution(solve, residual, method, newton_work, work_out, solution_out)
+    residual, method = _solve_within_energy(solve, soft, method, memory, newton_work, work_out, solution_out)
     counter[method] += 1
     record_residual(residual / option[GRAVITY], solution_out)
 

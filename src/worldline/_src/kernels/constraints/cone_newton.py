@@ -23,7 +23,7 @@ acceleration by more.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.active_sets import row_piece
@@ -38,6 +38,7 @@ from worldline._src.kernels.constraints.sparse_hessian import (
     row_slacks,
     start_hessian,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
 
 ITERATIONS = 20

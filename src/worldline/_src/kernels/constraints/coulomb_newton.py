@@ -11,7 +11,7 @@ keeps its solution once its corrections have settled.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone_newton import cone_newton, kind_of_cones
@@ -19,6 +19,7 @@ from worldline._src.kernels.constraints.contact.coulomb import LEAST_STEP, MOST_
 from worldline._src.kernels.constraints.lane_parts import set_lane
 from worldline._src.kernels.constraints.packed_rows import LANES, unpack_forces
 from worldline._src.kernels.constraints.sparse_hessian import row_slacks
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
 
 ROUNDING = 1e-9

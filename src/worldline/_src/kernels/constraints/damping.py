@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_row, sum_pack
 
 

@@ -18,12 +18,13 @@ same bits whether it is solved alone or next to others.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import part_velocity
 from worldline._src.kernels.constraints.projections import TINY, onto_cone
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, minimum, sqrt, where
 
 BLOCK_STEPS = 4

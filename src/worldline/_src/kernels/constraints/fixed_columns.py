@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, index, integers, numbers
 
 
@@ -13,7 +12,9 @@ class FixedColumns(Columns):
     """Rows of the fixed layout, for several worlds at once."""
 
     tree_label: Numbers = numbers("ntree", doc="Lowest tree of its island; see fixed_restitution.py.")
-    contact_kept: Integers = index("ncontact", doc="Where the forces of a contact are kept.")
+    contact_kept: Integers = index(
+        "ncandidate", 4, doc="Where the forces of the contacts of a pair that may touch are kept."
+    )
     row_coulomb: Integers = integers("nfixed", doc="1 for the first row of a cone that obeys Coulomb's law.")
     K: Numbers = numbers(
         "npack", "width", doc="Accelerations by unit forces of rows; weighted rows of Newton's method."
@@ -33,6 +34,9 @@ class FixedColumns(Columns):
     dual_block: Numbers = numbers("nfixed", 6, doc="Blocks of cones.")
     dual_local: Numbers = numbers(24, doc="Scratch of one cone.")
     kept: Numbers = numbers("nkept", doc="Forces that the next step starts from, in a fixed layout.")
+    kept_list: Numbers = numbers(
+        "nkept_list", 2, doc="Those that are not zero, where most are: place from 1 on, and force."
+    )
     sweeps: Numbers = numbers(2, doc="Sweeps of the last step; steps without convergence.")
 
 
@@ -64,6 +68,7 @@ class DualView(NamedTuple):
     dual_block: Numbers
     dual_local: Numbers
     kept: Numbers
+    kept_list: Numbers
     sweeps: Numbers
 
 

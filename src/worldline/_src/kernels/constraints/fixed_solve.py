@@ -14,12 +14,13 @@ can touch, an integer of the model, and outside of them nothing is computed.
 
 Forces are kept at indices that a row has whether it is active or not, so the next step starts from them: one
 for each dry friction, each limit (with its sign, since only one side acts), each speed limit, motor and
-equality, three for each tendon, then those of every contact.
+equality, three for each tendon, then those of every contact. Where these are many, the state of a world has
+the list of those that are not zero instead, and the array of all is scratch.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.active_sets import SetWork, active_sets
@@ -33,7 +34,8 @@ from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, D
 from worldline._src.kernels.constraints.equality.kinds import JOINT
 from worldline._src.kernels.constraints.fixed_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.islands import tree_of
-from worldline._src.kernels.constraints.packed_rows import PackedRows, pack_rows, unpack_forces
+from worldline._src.kernels.constraints.lane_parts import get_element, get_lane, set_element, set_lane
+from worldline._src.kernels.constraints.packed_rows import LANES, PackedRows, pack_rows, unpack_forces
 from worldline._src.kernels.constraints.sparse_hessian import Pattern, add_row_forces
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
@@ -53,6 +55,8 @@ from worldline._src.kernels.constraints.tables import (
     TAKEN,
 )
 from worldline._src.kernels.mass_factor import factor
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 # rows of `dual`
@@ -142,7 +146,8 @@ def _place(layout, dual, notes, frames, r):
     """Where the force of row `r` is kept."""
     note, k = notes.row_note[r, 0], notes.row_note[r, 1]
     if note == OF_CONTACT:
-        return dual.contact_kept[k] + r - frames.contact_row[k, 0]
+        at = dual.contact_kept[layout.contact_id[k, 5], k % PAIR_CONTACTS]
+        return at + r - frames.contact_row[k, 0]
     if note == OF_FRICTION:
         return k
     at = layout.friction_dof.shape[0]
@@ -191,11 +196,58 @@ def _guess(layout, made, n, cold, force_out):
 
 
 @inline
+def _forget(made):
+    """Make all kept forces zero; where they are listed, those of the list."""
+    kept = made.dual.kept
+    if made.dual.kept_list.shape[0] > 0:
+        _spread_list(made, False)
+    else:
+        for k in range(kept.shape[0]):
+            kept[k] = constant(0.0, kept[k])
+
+
+@inline
+def _spread_list(made, with_forces):
+    """Put the forces of the list, or zeros, at their places."""
+    kept, listed, lanes = made.dual.kept, made.dual.kept_list, made.packed.packed_end[LANES]
+    for lane in range(lanes):
+        e, at = 0, get_element(listed, 0, 0, lane, lanes)
+        while at > 0.5:
+            force = get_element(listed, e, 1, lane, lanes)
+            set_lane(kept, int(at) - 1, lane, lanes, force if with_forces else 0.0)
+            e += 1
+            at = get_element(listed, e, 0, lane, lanes) if e < listed.shape[0] else 0.0
+
+
+@inline
+def _list_kept(layout, made, n):
+    """List the forces of a world in the order of its rows, and clear the array of all.
+
+    A world has the first of them that there is room for, whatever worlds beside it have.
+    """
+    kept, listed, lanes = made.dual.kept, made.dual.kept_list, made.packed.packed_end[LANES]
+    for lane in range(lanes):
+        e = 0
+        for r in range(n):
+            at = _place(layout, made.dual, made.notes, made.frames, r)
+            force = get_lane(kept, at, lane, lanes)
+            counts = get_lane(made.notes.row_active, r, lane, lanes) > 0.5
+            if counts and force != 0.0 and e < listed.shape[0]:
+                set_element(listed, e, 0, lane, lanes, 1.0 + at)
+                set_element(listed, e, 1, lane, lanes, force)
+                e += 1
+        if e < listed.shape[0]:
+            set_element(listed, e, 0, lane, lanes, 0.0)
+    for r in range(n):
+        at = _place(layout, made.dual, made.notes, made.frames, r)
+        kept[at] = constant(0.0, kept[at])
+
+
+@inline
 def _keep(layout, made, n, force):
     """Put forces where the next step looks for them."""
     kept = made.dual.kept
-    for k in range(kept.shape[0]):
-        kept[k] = constant(0.0, kept[k])
+    _forget(made)
     for r in range(n):
         at = _place(layout, made.dual, made.notes, made.frames, r)
         d = _sided(layout, made.notes, r)
@@ -269,6 +321,8 @@ def begin_solve(layout, option, n, a, made_io):
         if made_io.bounce.counter[BOUNCED] & BOUNCES != 0:
             for d in range(a.shape[0]):
                 made_io.bounce.a_smooth[d] = a[d]
+        if made_io.dual.kept_list.shape[0] > 0:
+            _spread_list(made_io, True)
         _guess(layout, made_io, n, option[COLD] != 0.0, made_io.dual.dual[_FORCE])
         _mark_coulomb(made_io, n)
         _find_spans(layout, made_io, n)
@@ -478,3 +532,5 @@ def end_solve(layout, n, made_io):
     """Keep forces for the next step in `kept`, and what solving took in `sweeps`."""
     made_io.dual.sweeps[0] = made_io.dual.solving[_TRIES]
     _keep(layout, made_io, n, made_io.dual.dual[_FORCE])
+    if made_io.dual.kept_list.shape[0] > 0:
+        _list_kept(layout, made_io, n)

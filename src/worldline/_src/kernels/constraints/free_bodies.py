@@ -10,7 +10,7 @@ inside the round cone of Coulomb's law.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import prepare_contact, warm_start
@@ -52,6 +52,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_FIRST,
 )
 from worldline._src.kernels.links import center_of_mass
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.inertia import Sym3, load_sym3, sym_mul, turned
 from worldline._src.spatial.motion import Motion, load_motion, scale_motion
 from worldline._src.spatial.rotation import load_mat3

@@ -14,9 +14,8 @@ compiler may turn divisions by it into products, and not alike for every scalar.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, constant, maximum, power, sqrt, where
 
 LEAST_IMPEDANCE, MOST_IMPEDANCE = 1e-4, 1.0 - 1e-4

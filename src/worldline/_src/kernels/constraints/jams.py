@@ -11,7 +11,8 @@ way by R times its impulse, and both growth and cycles end.
 A hard impact on a tower and a light body below a heavy one take many sweeps as well, but what is left to do
 is little, and contacts that give way would miss more. So an island stays hard where its softer contacts give
 way by more than gravity makes in a step and by more than the last sweep over hard ones changed; hard contacts
-are then swept on, for as long as that brings them nearer.
+are then swept on, for as long as that brings them nearer. What is still unsolved then is solved by turns
+(`body_turns.py`), which end where sweeps go round in a cycle, if there is a solution.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_ncg import solve_impulses
 from worldline._src.kernels.constraints.body_pgs import apply_impulse, body_pgs, fill_block
+from worldline._src.kernels.constraints.body_turns import solve_by_turns
 
 SOFT, SOFTER = 1e-2, 1e-1
 """Regularizers of a jam, tried in turn, as shares of the inverse inertia along the normal."""
@@ -92,4 +94,8 @@ def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
             if moved <= tolerance or moved > 0.5 * hard:
                 break
             hard = moved
+    if not moved <= tolerance:
+        turned = solve_by_turns(contacts, count, limits, work_out, sweeps_out, bodies_io, impulse_io)
+        if turned <= tolerance:
+            moved = turned
     return moved

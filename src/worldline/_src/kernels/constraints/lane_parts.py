@@ -26,6 +26,18 @@ def set_lane(array, k, lane, lanes, x):
 
 
 @inline
+def get_element(array, k, j, lane, lanes):
+    """Element [k, j] of a matrix of scalars, in one world."""
+    return get_lane(array[k], j, lane, lanes)
+
+
+@inline
+def set_element(array, k, j, lane, lanes, x):
+    """Write element [k, j] of a matrix of scalars, in one world."""
+    set_lane(array[k], j, lane, lanes, x)
+
+
+@inline
 def gather_row(source, index, p, column, count, lanes, target):
     """Row `p` of a matrix becomes in every world row index[p, world] of another one.
 

@@ -13,7 +13,7 @@ All laws end in the same two numbers, so solvers know none of them:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.impedance import (
@@ -38,6 +38,7 @@ from worldline._src.kernels.constraints.tables import (
     STIFFNESS,
     WIDTH,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import clamp, constant, maximum, where
 
 _LEAST, _MOST = 1e-4, 1.0 - 1e-4

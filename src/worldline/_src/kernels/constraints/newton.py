@@ -15,12 +15,13 @@ as the guess, and reads forces of all rows from force_out.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone import SLIDING, cone_measures, sliding_hessian
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.kernels.constraints.row_forces import first_plain, row_forces, row_slopes
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import sqrt
 from worldline._src.scalar.packed import (
     PACK,

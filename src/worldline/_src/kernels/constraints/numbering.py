@@ -6,6 +6,8 @@ from __future__ import annotations
 
 # addresses at the front of args, and 1 when arrays are too small for the step at hand; see room_stages.py
 TREE_M, TREE_C, TREE_D, COLLISION_M, COLLISION_C, COLLISION_ARGS, COLLISION_D, SHORT = range(8)
+# what worlds in lanes are short of, as bits: near pairs of shapes, rows
+SHORT_OF_PAIRS, SHORT_OF_ROWS = 1, 2
 # columns of the island at hand, and its row width in memory; `solve_islands` writes them before it calls
 # the stages of an island, whose arrays they size. Capacities are those of the largest island so far.
 ISLAND_COLUMNS, ISLAND_WIDTH = 8, 9

@@ -15,12 +15,13 @@ worlds, and GROUP rows that follow each other are given the same list of columns
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.lane_parts import gather_row, get_lane, set_lane
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
 from worldline._src.kernels.constraints.tables import OF_CONTACT
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant, where
 
 GROUP = 4

@@ -8,7 +8,8 @@ is set to what its row asks for within its bounds. It solves the problem that Ne
 of Coulomb's law without the dilation of the convex cone.
 
 Where sweeps stand in for Newton's method, conjugate directions between them bring stiff islands further.
-Contacts that friction locks against each other are regularized more; see `jams.py`.
+Contacts that friction locks against each other are regularized more; see `jams.py`. Where sweeps over
+Coulomb's law go round in a cycle, turns of convex sweeps and De Saxce corrections end; see `body_turns.py`.
 
 A negative number of sweeps is a bound: no more are made, solved or not.
 
@@ -19,6 +20,7 @@ zero.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.body_turns import NEARER, TURN_MORE, TURNS
 from worldline._src.kernels.constraints.boxed import factor_mass, solve_mass
 from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
@@ -27,7 +29,7 @@ from worldline._src.kernels.constraints.dual_pgs import (
     prepare_rows,
     sweep_rows,
 )
-from worldline._src.kernels.constraints.jacobians import hide_prescribed
+from worldline._src.kernels.constraints.jacobians import hide_prescribed, part_velocity
 from worldline._src.kernels.constraints.jams import SOFT, SOFT_MORE, SOFTER
 from worldline._src.kernels.constraints.rows import CONE, next_row
 from worldline._src.kernels.constraints.solve import (
@@ -36,6 +38,7 @@ from worldline._src.kernels.constraints.solve import (
     record_rows,
 )
 from worldline._src.kernels.constraints.tables import (
+    ALL_ROWS,
     COLD,
     CONTACT_END,
     CONTACT_FIRST,
@@ -48,6 +51,7 @@ from worldline._src.kernels.constraints.tables import (
     SWEPT,
 )
 from worldline._src.kernels.lcp.problem import INFINITY
+from worldline._src.scalar.ops import sqrt
 
 TOLERANCE = 1e-7
 """Sweeps end when no acceleration along a row changes by more than this share of gravity."""
@@ -168,6 +172,64 @@ def _sweep(problem, n, limits, scale, work, scratch, force_io, a_io):
 
 
 @inline
+def _correct(problem, n, a, correction_io):
+    """Targets of contacts follow their slip; returns the largest change [m/s^2].
+
+    correction_io: De Saxce corrections by the first row of a contact, -1 in the other rows.
+    """
+    off = 0.0
+    for k in range(n):
+        if correction_io[k] >= 0.0:
+            total = 0.0
+            for j in range(k + 1, k + problem.dim[k]):
+                slack = part_velocity(problem.J, j, a, problem.first[j], problem.end[j]) - problem.aref[j]
+                total += (problem.bound[j] * slack) ** 2
+            # s = |mu w_t|
+            change = sqrt(total) - correction_io[k]
+            off = max(off, abs(change))
+            problem.aref[k] -= change
+            correction_io[k] += change
+    return off
+
+
+@inline
+def _by_turns(problem, n, most, scale, smooth, work, correction, kept, scratch, force_io, a_io):
+    """Forces by turns of convex sweeps and De Saxce corrections; those there were where turns do not end.
+
+    most: sweeps that are asked for. scale: as of `_sweep`. correction, kept: scratch, (rows,). Returns the
+    largest of what the last sweep changed and what the corrections of the last turn were off [m/s^2], and the
+    number of sweeps.
+    """
+    gravity, bound = scale
+    for k in range(n):
+        kept[k], correction[k] = force_io[k], 0.0 if problem.coulomb[k] > 0 else -1.0
+        problem.coulomb[k] = 0
+    _correct(problem, n, a_io, correction)
+    prepare_rows(problem, n, work)
+    moved, off, enough, taken = INFINITY, INFINITY, bound, 0
+    for _ in range(TURNS):
+        limits = 0, TURN_MORE * most, INFINITY, True
+        moved, more = _sweep(problem, n, limits, (gravity, enough), work, scratch, force_io, a_io)
+        taken += more
+        off = _correct(problem, n, a_io, correction)
+        if max(off, moved) <= bound:
+            break
+        enough = min(max(NEARER * off, NEARER * bound), bound)
+    # targets and the law as they were
+    for k in range(n):
+        if correction[k] >= 0.0:
+            problem.aref[k] += correction[k]
+            problem.coulomb[k] = 1
+    if not max(off, moved) <= bound:
+        for j in range(a_io.shape[0]):
+            a_io[j] = smooth[j]
+        for k in range(n):
+            force_io[k] = kept[k]
+            add_row_force(problem, k, force_io[k], a_io)
+    return max(off, moved), taken
+
+
+@inline
 def _start_softer(rows_io, notes, n, share, smooth, problem_io, work_io, force_out, a_out):
     """Raise the regularizers of contacts to a share of the inverse inertia of their normals; no forces."""
     k = 0
@@ -263,6 +325,15 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
         prepare_rows(problem, n, work)
         limits = 0, LAST_MORE * most, float(LAST_STALL * most), True
         moved, more = _sweep(problem, n, limits, (gravity, bound), work, scratch, force, a)
+        taken += more
+    base = counter[ALL_ROWS]
+    if not (bounded or moved <= bound) and base + n <= records_out.missed.shape[0]:
+        # the record of these rows is written after the solve
+        kept = records_out.missed[base : base + n]
+        turned, more = _by_turns(
+            problem, n, most, (gravity, bound), smooth, work, work_out.slack[0], kept, scratch, force, a
+        )
+        moved = turned if turned <= bound else moved
         taken += more
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
     record_residual(moved / gravity, solution_out)

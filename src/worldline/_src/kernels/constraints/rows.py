@@ -24,9 +24,10 @@ Because a row keeps its place from one step to the next, warm starts need no sea
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 
 EQUALITY, FRICTION, UNILATERAL, CONE = 0, 1, 2, 3
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.contact.coulomb import TURNS, guess_de_saxce, update_de_saxce
@@ -31,6 +31,7 @@ from worldline._src.kernels.constraints.tables import (
     TOLERANCE,
     UNCONVERGED,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.packed import PACK, load_pack, load_row, store_pack
 
 

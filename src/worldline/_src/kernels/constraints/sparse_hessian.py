@@ -10,10 +10,11 @@ zeros are added, exactly, so the pattern of a group changes no bits.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.packed_rows import GROUP, SINGLES
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of
 
 

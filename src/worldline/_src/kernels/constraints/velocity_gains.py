@@ -10,7 +10,7 @@ different trees. An actuator whose force is at a bound answers to nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.actuation import (
@@ -33,6 +33,7 @@ from worldline._src.kernels.motors import (
     motor_slope,
 )
 from worldline._src.kernels.muscles import muscle_slope
+from worldline._src.named_tuple import NamedTuple
 
 _TENDON_DAMPING = 1
 

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.kernels.constraints.numbering import LAW
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, integers, numbers
 
 

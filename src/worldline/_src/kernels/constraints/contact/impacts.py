@@ -13,11 +13,12 @@ the moment of an impact and the state after it are exact, and bounces come when 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, SOFTEST, SoftRow, soft_row
 from worldline._src.kernels.constraints.tables import ACCELERATION_SPRING, FORCE_SPRING, HARD
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, shared, sqrt, where
 
 POSITION_PASS, VELOCITY_PASS, BOTH = 0, 1, 2

@@ -9,9 +9,8 @@ oldest events are overwritten, and the counter says how many.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.jit import inline, kernel
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Table, integers
 
 ROWS_M, ROWS_C, ROWS_ARGS, ROWS_D = range(4)

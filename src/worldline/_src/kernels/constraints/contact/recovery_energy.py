@@ -15,7 +15,7 @@ scaled down in any case. Work is quadratic in the scale, which has a closed form
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.contact.impacts import FASTEST, POSITION_PASS, SLOW
@@ -35,6 +35,7 @@ from worldline._src.kernels.constraints.tables import (
     UNCONVERGED,
     UNCONVERGED_BEFORE,
 )
+from worldline._src.named_tuple import NamedTuple
 
 
 class IslandTrees(NamedTuple):

@@ -8,7 +8,7 @@ count. Laws, friction and dimensions are numbers of the model and the same for a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.contact.coulomb import NONE
@@ -58,6 +58,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.kernels.narrowphase.values import select
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, shared, sqrt, where
 from worldline._src.scalar.packed import PACK

@@ -9,10 +9,11 @@ and J' v less what accelerations without constraints bring.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, outline
 from worldline._src.kernels.anchors import anchor_position, anchor_rotation
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
 from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, rotate, transpose

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, index, integers, numbers
 
 (

@@ -18,7 +18,7 @@ closed, because its equalities contradict each other, stays where it is when mov
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, kinematics, mass_factor
@@ -51,6 +51,7 @@ from worldline._src.kernels.constraints.equality.loop_columns import (
 from worldline._src.kernels.constraints.equality.rows import FASTEST_CLOSING, ON, add_axes_motion, follow
 from worldline._src.kernels.constraints.island_mass import island_mass
 from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
 from worldline._src.spatial.vec3 import Vec3
@@ -140,9 +141,10 @@ def loop_rows(loop, g, held, q, v, has_goals):
     none = Vec3(0.0, 0.0, 0.0)
     still = PointMotion(none, none, none, none)
     first, n = span[g, ROW_FIRST], 0
+    # columns beyond the reach of a row are zero from the start
     for i in range(J.shape[0]):
         residual[first + i], loop.loop_tolerance[first + i] = 0.0, TOLERANCE
-        for j in range(J.shape[1]):
+        for j in range(loop.loop_reach[first + i, 0], loop.loop_reach[first + i, 1]):
             J[i, j] = 0.0
     for e in range(span[g, EQUALITY_FIRST], span[g, EQUALITY_END]):
         k = loop.loop_equality[e]
@@ -196,6 +198,28 @@ def _distance(loop, g, h):
 
 
 @inline
+def _solve_within(above, L, begin, stop, x_io):
+    """x = M^-1 x for columns of whole trees, begin ... stop - 1, as `mass_factor.solve_factored`."""
+    # tip to base: x = L^-T x
+    for d in range(stop - 1, begin - 1, -1):
+        x = x_io[d] * L[d, d]
+        x_io[d] = x
+        e = above.dof_parent[d]
+        while e >= 0:
+            x_io[e] = x_io[e] - L[d, e] * x
+            e = above.dof_parent[e]
+
+    # base to tip: x = L^-1 x
+    for d in range(begin, stop):
+        x = x_io[d]
+        e = above.dof_parent[d]
+        while e >= 0:
+            x = x - L[d, e] * x_io[e]
+            e = above.dof_parent[e]
+        x_io[d] = x * L[d, d]
+
+
+@inline
 def factor_loop(loop, g, trees, crb_out):
     """M^-1 J^T and the factor of J M^-1 J^T with its regularizer, lower triangle."""
     span, reach, row = loop.loop_span, loop.loop_reach, loop.loop_span[g, ROW_FIRST]
@@ -212,9 +236,10 @@ def factor_loop(loop, g, trees, crb_out):
     above = Above(loop.loop_parent[first:end])
     mass_factor.factor(above, M, M)
     for k in range(J.shape[0]):
-        for j in range(n):
+        begin, stop = reach[row + k, 0], reach[row + k, 1]
+        for j in range(begin, stop):
             Y[k, j] = J[k, j] * trees.chain.dof_mobile[loop.loop_dof[first + j]]
-        mass_factor.solve_factored(above, M, Y[k])
+        _solve_within(above, M, begin, stop, Y[k])
         for i in range(reach[row + k, 2], k + 1):
             total = constant(0.0, Y[k, 0])
             low, high = max(reach[row + k, 0], reach[row + i, 0]), min(reach[row + k, 1], reach[row + i, 1])
@@ -258,14 +283,13 @@ def solve_loop(loop, g, x_io):
 @inline
 def push_loop(loop, g, x_io):
     """x -= M^-1 J^T lambda, by degrees of freedom."""
-    span, Y = loop.loop_span, loop_jacobian(loop, g, loop.loop_Y).values
+    span, Y, reach = loop.loop_span, loop_jacobian(loop, g, loop.loop_Y).values, loop.loop_reach
     first, row = span[g, COLUMN_FIRST], span[g, ROW_FIRST]
-    for j in range(Y.shape[1]):
-        d = loop.loop_dof[first + j]
-        total = x_io[d]
-        for k in range(Y.shape[0]):
-            total = total - loop.loop_force[row + k] * Y[k, j]
-        x_io[d] = total
+    for k in range(Y.shape[0]):
+        force = loop.loop_force[row + k]
+        for j in range(reach[row + k, 0], reach[row + k, 1]):
+            d = loop.loop_dof[first + j]
+            x_io[d] = x_io[d] - force * Y[k, j]
 
 
 @inline
@@ -274,8 +298,9 @@ def _across(loop, g, x, share):
     span, J = loop.loop_span, loop_jacobian(loop, g, loop.loop_J).values
     first, row = span[g, COLUMN_FIRST], span[g, ROW_FIRST]
     for k in range(J.shape[0]):
-        total = J[k, 0] * x[loop.loop_dof[first]]
-        for j in range(1, J.shape[1]):
+        begin, stop = loop.loop_reach[row + k, 0], loop.loop_reach[row + k, 1]
+        total = J[k, begin] * x[loop.loop_dof[first + begin]]
+        for j in range(begin + 1, stop):
             total = total + J[k, j] * x[loop.loop_dof[first + j]]
         loop.loop_force[row + k] = share * total
     solve_loop(loop, g, loop.loop_force)
@@ -298,7 +323,8 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
     """Coordinates and velocities of all closed mechanisms, projected; see the module.
 
     O(links) for poses in each Newton step. For a mechanism with n columns and m rows, each of which shares
-    columns with w others, the first one takes O(n depth^2 + m n depth + m w^2), the next ones O(m n).
+    columns with w others, within a reach of c columns each, the first one takes O(n depth^2 + m c depth +
+    m w^2), after clearing n^2 numbers, the next ones O(m c).
     """
     trees, motion, state = held.trees, loop.loop_motion, loop.loop_state
     tree, pos, joint, anchors = trees.tree, trees.pos, held.joint, held.anchors

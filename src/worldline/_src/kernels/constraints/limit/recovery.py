@@ -10,13 +10,14 @@ velocities are left alone.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, impulse_response
 from worldline._src.kernels.constraints.limit.rows import limit_error
 from worldline._src.kernels.constraints.limit.stops import QUIET
 from worldline._src.kernels.constraints.tables import ERP, HARD, KIND, NUMBER
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, minimum, where
 
 _SWEEPS = 20

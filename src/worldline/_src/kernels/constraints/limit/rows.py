@@ -7,7 +7,7 @@ Generic over the scalar: a row is made when any world needs it, and `row_active`
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import clear_rows
@@ -25,6 +25,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, minimum, sqrt, where
 from worldline._src.spatial.rotation import Quat, normalized, quat_to_rotation_vector
 from worldline._src.spatial.vec3 import Vec3

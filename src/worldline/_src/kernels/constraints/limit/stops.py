@@ -11,12 +11,13 @@ velocities take it from the position pass; the others move coordinates after int
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, soft_row
 from worldline._src.kernels.constraints.tables import BOUNCED, HARD, IS_SPLIT, SAFE, SOLVE_PASS, SPLIT, STEP
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 
 QUIET = 1e-6
@@ -63,6 +64,7 @@ def hard_stop(bounciness, erp, r, v, inverse_inertia, fastest, slow, option):
 
     # what is not there yet may just get there
     wanted = where(r > 0.0, r * (-1.0 / h), maximum(kept, back))
+    # aref = (v_wanted - v) / h, R = hardness J M^-1 J^T
     A = maximum(inverse_inertia, constant(SOFTEST, r))
     return Stop((wanted - v) * (1.0 / h), HARDNESS * A, parts)
 

@@ -53,11 +53,13 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
     """Rows of tendon `k`."""
     h, safe = weights.option[STEP], weights.option[SAFE] != 0.0
     length, rate, A = tendon.tendon_size[k, 0], tendon.tendon_size[k, 1], tendon.tendon_bound[k, 3]
+    # inertia m of the rate: weight m, aref = 0
     if tendon.tendon_armature[k] > 0.0:
         n = _begin(tendon, k, column, 1.0, rows_out, notes_out, OF_TENDON_INERTIA)
         if n >= 0:
             rows_out.aref[n], rows_out.D[n] = 0.0, tendon.tendon_armature[k]
             rows_out.kind[n] = EQUALITY
+    # dry friction: |f| <= bound, aref = -L' / h or -(damping / dmax) L'
     if tendon.tendon_friction[k, 0] > 0.0:
         n = _begin(tendon, k, column, 1.0, rows_out, notes_out, OF_TENDON_FRICTION)
         if n >= 0:
@@ -71,6 +73,7 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
     law = load_law(tendon.tendon_law, k)
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
+        # r = +-(L - bound) - margin, r' = +-L'; hard limits look one step ahead: r + h r'
         r = s * (length - tendon.tendon_bound[k, side]) - tendon.tendon_bound[k, 2]
         ahead = r
         if law.kind == HARD:
