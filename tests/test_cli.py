@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -163,6 +164,32 @@ def test_the_robot_of_the_demo_stands():
     assert robot.links["pelvis"].translation[2] == pytest.approx(0.93, abs=0.005)
     # left and right are alike
     assert world.center_of_mass[1] == pytest.approx(0.0, abs=1e-6)
+
+
+RECORDED_DEMO = """
+import json, os, sys
+os.environ["WORLDLINE_COMPILE_JOBS"] = "1"
+from worldline._src.cli import demo
+from worldline._src.jit import Unit
+met, obtain = [], Unit.obtain
+Unit.obtain = lambda self: (met.append((self.function.__name__, self.variant)), obtain(self))[1]
+demo.demo(worlds=16, seconds=1.0, pieces=20, output=None)
+print(json.dumps(met), file=sys.stderr)
+"""
+
+
+def test_the_demo_names_what_it_compiles():
+    """What it does not name is compiled by one process while the others have nothing to do."""
+    from worldline._src.cli import demo
+
+    done = subprocess.run(
+        [sys.executable, "-c", RECORDED_DEMO], capture_output=True, text=True, check=True, timeout=300
+    )
+    met = json.loads(done.stderr.splitlines()[-1])
+    # what comes first is compiled by the first process, while others start
+    alone = {"positions"}
+    assert {name for name, kind in met if kind == "float64"} - alone == {*demo.FIRST_STAGES, *demo.STAGES}
+    assert {name for name, kind in met if kind.startswith("lanes")} == {*demo.LANE_STAGES}
 
 
 def test_the_demo_names_stages_that_there_are():

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.cli import checks
+from worldline._src.cli import checks, doctor
 from worldline._src.cli.demo import WALKER
 from worldline._src.cli.main import app
 
@@ -367,6 +367,16 @@ def test_doctor_sees_a_cache_that_cannot_be_written(tmp_path):
     assert not found["compiled code"]["good"] and found["self-check"]["good"]
 
 
+def test_doctor_gives_its_advice_to_the_letter(monkeypatch):
+    """Extras stand in brackets, which are markup to the console."""
+    advice = "pip install 'worldline[compiler]'"
+    bad = doctor.Finding("still to compile", "1 of 212 for float", False, advice)
+    monkeypatch.setattr(doctor, "_machine_code", lambda: iter([bad]))
+    monkeypatch.setattr(doctor, "_self_check", lambda: doctor.Finding("self-check", "left out"))
+    done = call("doctor", columns=40)
+    assert done.exit_code == 1 and f"still to compile: {advice}" in done.stdout
+
+
 # ---- all of them
 
 
@@ -450,4 +460,4 @@ def test_a_real_process_keeps_results_and_remarks_apart(scene):
 
 def test_an_output_that_cannot_be_written_is_one_line(scene, tmp_path):
     done = call("run", scene(FALL), "-n", "2", "-o", tmp_path / "no" / "folder" / "x.csv")
-    assert done.exit_code == 1 and "No such file or directory" in done.stderr
+    assert done.exit_code == 2 and "--output must be in a folder that exists" in done.stderr

@@ -30,7 +30,7 @@ def bench(
     duration: Annotated[
         float, typer.Option("-d", "--duration", min=1e-6, help="Simulated span in seconds.")
     ] = 1.0,
-    rounds: Annotated[int, typer.Option(min=1, help="Turns; the best counts.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="Turns; the best counts.")] = 5,
     peer: Annotated[bool, typer.Option("--peer/--no-peer", help="Also run MuJoCo when installed.")] = True,
     assets: common.AssetFolders = None,
     allow_outside: common.Outside = False,

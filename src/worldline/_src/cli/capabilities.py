@@ -24,7 +24,7 @@ def capabilities(
         Path | None, typer.Option("-o", "--output", help="File to write; else printed.")
     ] = None,
 ) -> None:
-    """Show what can be asked of a World, and what has a name but is not available.
+    """Show the supported features, and those that are named but not implemented.
 
     \b
     Examples:
@@ -34,6 +34,7 @@ def capabilities(
     """
     from worldline._src.facade import capabilities as matrix
 
+    common.writable(output)
     if as_json:
         text = json.dumps([asdict(row) for row in matrix.capabilities()], indent=2) + "\n"
     elif as_markdown:

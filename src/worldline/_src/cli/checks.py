@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What `worldline check` looks for: before a step, and while a World runs for a while.
+"""The checks of `worldline check`: before a step, and during a trial run.
 
 A finding is an error when the motion cannot be trusted, a warning when it may be wrong, a note when a person
 would want to know. The limits of stability are those of semi-implicit Euler on one degree of freedom: a
@@ -10,11 +10,12 @@ spring needs h sqrt(k/m) < 2, a damper that is not implicit h c/m < 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from worldline._src.cli import common
+from worldline._src.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands share: arguments, loading with a progress line, tables, JSON and how they end.
+"""Shared parts of the commands: arguments, loading with a progress line, tables, JSON, exit codes.
 
 Results go to standard output, progress and remarks to standard error, so that `--json` can be piped. Commands
 end with 0 when all is well, 1 when a problem was found, 2 when they were called wrongly.
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,7 +41,12 @@ SceneFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as one JSON document.")]
 AssetFolders = Annotated[
     list[Path] | None,
-    typer.Option("--assets", help="Folder to look for meshes and packages in; may be repeated."),
+    typer.Option(
+        "--assets",
+        exists=True,
+        file_okay=False,
+        help="Folder to look for meshes and packages in; may be repeated.",
+    ),
 ]
 Outside = Annotated[
     bool, typer.Option("--allow-outside", help="Let includes and assets lie outside those folders.")
@@ -71,6 +78,37 @@ def results() -> Console:
 def refuse(message: str) -> typer.BadParameter:
     """An error of usage: exit code 2, with the usage line before it."""
     return typer.BadParameter(message)
+
+
+def numbers_in_range(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with its numbers checked first: floats are finite, whole numbers have 64 bits."""
+
+    @wraps(command)
+    def checked(**given: Any) -> None:
+        for name, value in given.items():
+            option = f"--{name.replace('_', '-')}"
+            for number in value if isinstance(value, tuple) else (value,):
+                if isinstance(number, float) and not math.isfinite(number):
+                    raise refuse(f"{option} must be finite, got {number}")
+                if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+                    raise refuse(f"{option} must be within the range of a 64-bit integer")
+        command(**given)
+
+    return checked
+
+
+def writable(output: Path | None, suffixes: Collection[str] = (), option: str = "--output") -> None:
+    """Refuse an output file that cannot be written, before work is done for it."""
+    if output is None:
+        return
+    if suffixes and output.suffix.lower() not in suffixes:
+        raise refuse(f"{option} must end in {' or '.join(suffixes)}, got '{output.name}'")
+    if output.is_dir():
+        raise refuse(f"{option} must be a file, got the folder '{output}'")
+    if not output.parent.is_dir():
+        raise refuse(f"{option} must be in a folder that exists, got '{output}'")
+    if not os.access(output if output.exists() else output.parent, os.W_OK):
+        raise refuse(f"{option} must be a file that can be written, got '{output}'")
 
 
 def load(file: Path, assets: list[Path] | None = None, *, allow_outside: bool = False) -> World:

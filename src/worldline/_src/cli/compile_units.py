@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from worldline._src.duals.kind import DUAL7
+from worldline._src.duals.kind import DUAL7, PLAIN
 from worldline._src.jit import Entry, Unit
 from worldline._src.scalar.lanes import native_width
 
@@ -38,13 +38,13 @@ def units(scalar: str) -> list[Unit]:
         sensing,  # noqa: F401
         stepping,
     )
-    from worldline._src.step.constraints import all_stages
-    from worldline._src.step.derivative_stages import factor_mass
+    from worldline._src.step.derivative_stages import factor_mass, settle_islands
     from worldline._src.step.evaluate import SCALARS
+    from worldline._src.step.stage_links import all_stages
     from worldline._src.step.step_derivatives import dual_stages
 
     if scalar == "dual7":
-        return [stage.unit(DUAL7) for stage in dual_stages()]
+        return [*(stage.unit(DUAL7) for stage in dual_stages()), settle_islands.unit(PLAIN)]
     if scalar.endswith("own"):
         return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.OWN_STAGES]
     wanted = [*programs.ALL, *stepping.PROGRAMS]
@@ -60,6 +60,7 @@ def units(scalar: str) -> list[Unit]:
         stages += [stage for program in derivatives.ANALYTIC_PROGRAMS for stage in program.stages]
         stages += [*fixed_constraints.STAGES, *fixed_constraints.SENSOR_STAGES]
         stages += [ik_stages.inverse_kinematics, ik_stages.inverse_kinematics_rows]
+        stages += [ik_stages.differential_inverse_kinematics]
     kind = SCALARS[scalar][0]
     return [*(one.unit() for one in found), *(stage.unit(kind) for stage in dict.fromkeys(stages))]
 

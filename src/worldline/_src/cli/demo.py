@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -31,11 +31,11 @@ mass_matrix composites
 """Stages of the first world, from the last it needs to the first: other processors meet this one half-way."""
 STAGES = """
 solve_rows solve_free_bodies narrow_convex solve_islands contact_rows solve_velocities
-solve_manifold solve_gjk solve_epa total_momentum kinetic_energy spring_displacements
+solve_manifold solve_gjk solve_epa solve_curved total_momentum kinetic_energy spring_displacements
 potential_energy com_position limit_rows gather_mass guess_from_last actuator_forces
 add_passive_forces begin_rows collision_poses shape_poses broad narrow_sort narrow_round narrow_flat
 narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
-limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
+mass_of_trees limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
 runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
 inverse_dynamics subtract_passive_forces forward_dynamics
 """.split()
@@ -67,6 +67,8 @@ def demo(
     """
     from worldline._src.cli.demo_falls import falls
 
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
     console = Console()
     console.print("[bold]Worldline demo[/bold]; the first run compiles kernels, once per machine.\n")
     _compile_ahead()
@@ -85,11 +87,12 @@ def _compile_ahead() -> None:
     from worldline._src.compile_ahead import compile_ahead
     from worldline._src.jit import Stage
     from worldline._src.scalar.lanes import LANES4, LANES8, native_width
-    from worldline._src.step import constraints, dynamics  # noqa: F401 - they define the stages
+    from worldline._src.step import constraints, dynamics, runner  # noqa: F401 - they define the stages
 
     compile_ahead(Stage.registry[name] for name in (*FIRST_STAGES, *STAGES))
     lanes = LANES8 if native_width() == 8 else LANES4
-    compile_ahead((Stage.registry[name] for name in LANE_STAGES), lanes)
+    loop: Any = runner.RUNNERS[lanes.name]
+    compile_ahead([loop, *(Stage.registry[name] for name in LANE_STAGES)], lanes)
 
 
 def _first_world(console: Console) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two scenes of the demo in which things fall: a humanoid that gives way, and a pile."""
+"""Two falling scenes of the demo: a humanoid without actuation, and a pile."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""`worldline doctor`: is this machine ready, and if not, what is in the way?"""
+"""`worldline doctor`: checks the installation and reports what is missing."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 from rich.markup import escape
 
 from worldline import __version__
 from worldline._src.cli import common
+from worldline._src.named_tuple import NamedTuple
 
 NEEDED = ("numpy", "scipy", "msgspec", "lxml", "trimesh", "typer", "rich")
 OPTIONAL = {
@@ -69,7 +70,7 @@ def doctor(as_json: common.AsJson = False) -> None:
             made.add_row(finding.what, mark + escape(finding.value))
         console.print(made)
         for finding in bad:
-            console.print(f"{finding.what}: {finding.advice}", highlight=False)
+            console.print(f"{finding.what}: {escape(finding.advice)}", highlight=False, soft_wrap=True)
         console.print("all is well" if not bad else f"{len(bad)} problems")
     if bad:
         raise typer.Exit(1)

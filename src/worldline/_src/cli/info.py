@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""`worldline info`: what a scene file holds, and what was left out when it was read."""
+"""`worldline info`: contents of a scene file, and the losses of reading it."""
 
 from __future__ import annotations
 

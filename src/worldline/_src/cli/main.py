@@ -16,6 +16,7 @@ from worldline import __version__
 from worldline._src.cli.bench import bench
 from worldline._src.cli.capabilities import capabilities
 from worldline._src.cli.check import check
+from worldline._src.cli.common import numbers_in_range
 from worldline._src.cli.convert import convert
 from worldline._src.cli.demo import demo
 from worldline._src.cli.doctor import doctor
@@ -82,7 +83,7 @@ for _command in (
     capabilities,
     schema,
 ):
-    app.command(help=_flowing(_command.__doc__))(_command)
+    app.command(help=_flowing(_command.__doc__))(numbers_in_range(_command))
 
 
 def _show_version(wanted: bool) -> None:

@@ -30,20 +30,28 @@ def render(
     position: Annotated[
         tuple[float, float, float] | None, typer.Option(help="Where a free camera is, in metres.")
     ] = None,
-    target: Annotated[tuple[float, float, float], typer.Option(help="What it looks at, in metres.")] = (
-        0.0,
-        0.0,
-        0.0,
-    ),
-    fovy: Annotated[float, typer.Option(help="Vertical view of a free camera, in degrees.")] = 45.0,
+    target: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(help="What a free camera looks at, in metres; the origin by default."),
+    ] = None,
+    fovy: Annotated[
+        float | None, typer.Option(help="Vertical view of a free camera, in degrees; 45 by default.")
+    ] = None,
     width: Annotated[int | None, typer.Option(help="Width in pixels.", min=1, max=8192)] = None,
     height: Annotated[int | None, typer.Option(help="Height in pixels.", min=1, max=8192)] = None,
     start: Annotated[
         float, typer.Option(help="Simulate so many seconds before the first picture.", min=0.0)
     ] = 0.0,
-    duration: Annotated[float, typer.Option(help="Simulated seconds of a film.", min=0.0)] = 3.0,
-    fps: Annotated[float, typer.Option(help="Pictures a second of a film.", min=1.0, max=240.0)] = 25.0,
-    speed: Annotated[float, typer.Option(help="Simulated seconds in a second of a film.", min=0.001)] = 1.0,
+    duration: Annotated[
+        float | None, typer.Option(help="Simulated seconds of a film; 3 by default.", min=0.0)
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Pictures a second of a film; 25 by default.", min=1.0, max=240.0)
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="Simulated seconds in a second of a film; 1 by default.", min=0.001),
+    ] = None,
     keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
     shadows: Annotated[bool, typer.Option(help="Whether the sun casts shadows.")] = True,
     assets: common.AssetFolders = None,
@@ -65,11 +73,17 @@ def render(
     from worldline._src.render import files
     from worldline._src.render.renderer import Renderer
 
-    if output.suffix.lower() not in files.SUFFIXES:
-        raise common.refuse(f"--output must end in one of {', '.join(files.SUFFIXES)}, got '{output.name}'")
+    common.writable(output, files.SUFFIXES)
     if camera is not None and position is not None:
         raise common.refuse("give --camera or --position, not both")
-    chosen = camera if position is None else LookAt(position, target, fovy)
+    if position is None:
+        _unused("--position", target=target, fovy=fovy)
+        chosen = camera
+    else:
+        target, fovy = target or (0.0, 0.0, 0.0), 45.0 if fovy is None else fovy
+        chosen = LookAt(position, target, fovy)
+    if output.suffix.lower() == ".png":
+        _unused("a film", duration=duration, fps=fps, speed=speed)
     world = common.load(file, assets, allow_outside=allow_outside)
     common.start_from(world, keyframe)
     if start > 0.0:
@@ -82,10 +96,19 @@ def render(
             files.write_picture(output, rgb)
             console.print(f"{output}: {rgb.shape[1]} x {rgb.shape[0]} pixels, time {world.time:g} s")
             return
+        duration, fps = 3.0 if duration is None else duration, fps or 25.0
+        speed = speed or 1.0
         count = max(1, round(duration / speed * fps))
         frames = _frames(world, renderer, chosen, count, speed / fps)
         made = files.write_film(output, common.followed(frames, "drawing", count), fps)
     console.print(f"{output}: {made} pictures, {made / fps:g} s, up to time {world.time:g} s")
+
+
+def _unused(needed: str, **given: Any) -> None:
+    """Refuse options that would not act without what they need."""
+    for name, value in given.items():
+        if value is not None:
+            raise common.refuse(f"--{name} acts only with {needed}")
 
 
 def _frames(

@@ -60,8 +60,7 @@ def run(
     """
     if duration is not None and steps is not None:
         raise common.refuse("give --duration or --steps, not both")
-    if output is not None and output.suffix.lower() not in WRITERS:
-        raise common.refuse(f"--output must end in one of {', '.join(WRITERS)}, got '{output.name}'")
+    common.writable(output, WRITERS)
     world = common.load(file, assets, allow_outside=allow_outside)
     if time_step is not None:
         world.time_step = time_step

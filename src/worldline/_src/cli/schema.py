@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from worldline._src.cli import common
+
 
 def schema(
     output: Annotated[
@@ -26,6 +28,7 @@ def schema(
     from worldline._src.scene.formats.atomic_write import atomic_file
     from worldline._src.scene.schema import json_schema
 
+    common.writable(output)
     text = json.dumps(json_schema(), indent=2)
     if output is None:
         typer.echo(text)

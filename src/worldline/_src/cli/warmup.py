@@ -25,7 +25,7 @@ def to_compile() -> list[Unit]:
     return [unit for scalar in ("float", f"lanes{native_width()}") for unit in missing(scalar)]
 
 
-def warm(jobs: int | None = None, report: Callable[[Unit], None] = lambda unit: None) -> None:
+def warm(jobs: int | None = None, report: Callable[[Unit, float], None] = lambda unit, seconds: None) -> None:
     """Compile for one world and for lanes, on all processors or on `jobs` of them."""
     from worldline._src.compile_ahead import compile_all
 
@@ -33,7 +33,9 @@ def warm(jobs: int | None = None, report: Callable[[Unit], None] = lambda unit: 
 
 
 def warmup(
-    jobs: Annotated[int | None, typer.Option(help="Processes to use; all processors by default.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="Processes to use; all processors by default.")
+    ] = None,
 ) -> None:
     """Compile every kernel now, so that no first call has to wait.
 
