@@ -96,7 +96,11 @@ def test_solvers_that_are_not_there():
 
 def test_execution():
     row = MATRIX["execution shape"]
-    assert row.available == ("single world", "kinematics-only", "batch of one description", "rollout")
+    assert row.available == (
+        *("single world", "kinematics-only", "batch of one description"),
+        *("batch of several descriptions", "rollout"),
+    )
+    assert len(sx.MixedBatch([arm()[0], sx.World()]).groups) == 2
     world, robot = arm()
     moves(world)
     robot.joints[0].position = [0.3]

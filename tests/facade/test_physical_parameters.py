@@ -28,7 +28,7 @@ def test_gravity_accelerates_everything_alike():
     assert made.parameter_names == ("gravity[0]", "gravity[1]", "gravity[2]")
     # v = h g
     np.testing.assert_allclose(made.parameter_jacobian[6:9], H * np.eye(3), atol=1e-9)
-    assert made.provenance["parameter_jacobian"] is sx.Provenance.FINITE_DIFFERENCE
+    assert made.provenance["parameter_jacobian"] is sx.Provenance.DUAL
 
 
 def sliding(friction: float) -> str:

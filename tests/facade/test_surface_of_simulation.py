@@ -77,7 +77,8 @@ def test_data_has_no_getters_and_setters():
         "|ground_contact|equality_active)"
     )
     for owner, member, _ in members():
-        if member.startswith(("get_", "set_")):
+        # named as the array layer names them, see `worldline.model.ArticulationView`
+        if member.startswith(("get_", "set_")) and owner != "FlatArticulationView":
             assert allowed.fullmatch(member), f"{owner}.{member}"
 
 

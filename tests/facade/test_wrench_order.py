@@ -49,6 +49,8 @@ ACTED = {"Simulation.acted"}
 CENTER_VELOCITIES = {
     "Simulation.fresh_velocities",
     "ArticulationView.get_root_velocities",
+    "FlatArticulationView.get_link_velocities",
+    "FlatArticulationView.get_root_velocities",
     "BatchStepContext.body_qd",
 }
 """Velocities of centres of mass with angular velocities: `State.body_qd`, the one array that is linear first,

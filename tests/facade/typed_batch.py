@@ -119,6 +119,8 @@ def run(folder: Path) -> int:
     drawn = sx.Randomization(tuple(lines), seed=3)
     again: sx.Randomization = sx.Randomization.from_json(drawn.to_json())
     numbers: Array = drawn.draw(lines[0], mass[0], (), world=1, count=0)
+    all_numbers: Array = drawn.draws(lines[0], mass[0], (), np.arange(2), np.zeros(2, np.int64))
+    assert all_numbers[1] == numbers
     kinds: list[float] = [lines[0].distribution.at(np.array(0.5)).item(), numbers.item()]
     assert again == drawn and again.seed == 3 and again.lines[0].name == mass[0] and len(kinds) == 2
     assert lines[0].applied(values, numbers).shape == (3,) and lines[0].mode == "scale"
@@ -144,4 +146,62 @@ def run(folder: Path) -> int:
     batch.save(folder / "run.batch")
     batch.load(folder / "run.batch")
     single: sx.World = batch.extract(2)
-    return single.num_dofs
+    return single.num_dofs + mixed()
+
+
+def mixed() -> int:
+    """Worlds of different descriptions."""
+    worlds: list[sx.World] = []
+    for count in (1, 2):
+        world = sx.World()
+        for k in range(count):
+            arm = world.add_multibody(f"arm_{k}")
+            base = arm.add_link("base")
+            arm.add_link("link", parent=base, joint=sx.JointSpec("hinge", axis=(0, 1, 0)))
+        worlds.append(world)
+    many = sx.MixedBatch(worlds)
+    many.step(2)
+    view: sx.FlatArticulationView = many.articulations("*")
+    view.set_dof_positions(view.get_dof_positions())
+    view.set_dof_velocities(view.get_dof_velocities())
+    view.set_dof_forces(view.get_dof_forces())
+    poses: list[Array] = [view.get_root_transforms(), view.get_link_transforms()]
+    twists: Array = view.get_link_velocities()
+    others = (
+        view.set_root_transforms,
+        view.set_root_velocities,
+        view.get_root_velocities,
+        view.get_attribute,
+    )
+    labels: list[str] = [*view.labels, *view.joint_labels, *view.link_labels]
+    assert (
+        len(poses) == 2
+        and len(twists) == 3
+        and len(others) == 4
+        and labels
+        and view.world.tolist() == [0, 1, 1]
+    )
+    assert view.joint_coord_count == view.joint_dof_count == 1 and many.num_worlds == 2
+    single: tuple[sx.World, sx.BatchWorld] = (many.extract(1), many.world(0))
+    state: tuple[np.ndarray, ...] = (many.time, many.frame, many.frozen, many.kinetic_energy)
+    calls = (many.reset, many.randomize, many.save, many.load)
+    assert len(single) == 2 and len(state) == 4 and len(calls) == 4 and len(many.fingerprint()) > 0
+    assert many.potential_energy.shape == (2,) and len(many.failures) == 0
+    contacts: sx.BatchContacts = many.contacts
+    assert len(contacts.world) == 0
+    return view.count
+
+
+def page(viewer: sx.BatchViewer) -> tuple[str, int, str, int | None, bool]:
+    """What the page of a batch has."""
+    viewer.pick(0)
+    viewer.play()
+    viewer.pause()
+    viewer.step(2)
+    viewer.reset()
+    return viewer.url, viewer.port, viewer.status, viewer.picked, viewer.is_playing
+
+
+def pictures(batch: sx.WorldBatch) -> tuple[np.ndarray, sx.BatchViewer]:
+    """Worlds side by side, in a picture and on a page."""
+    return sx.render_batch(batch, [0, 1], columns=2), sx.view_batch(batch, spacing=2.0)

@@ -171,15 +171,17 @@ def of_multibodies(arm: sx.Multibody, tip: sx.Link) -> list[object]:
 def of_closures(closure: sx.LoopClosure) -> list[object]:
     """Loop closures."""
     closure.enabled = closure.enabled
+    closure.initial_tolerance = closure.initial_tolerance
     closure.kinematics, closure.dynamics = closure.kinematics, closure.dynamics
     policy: sx.LoopClosureRuntimePolicy = closure.runtime_policy
+    allowed: float | None = policy.initial_tolerance
     residual: sx.LoopClosureResidual = closure.compute_residual()
     ends: tuple[sx.Frame, sx.Frame] = (closure.frame_a, closure.frame_b)
     offsets: tuple[Array, Array] = (closure.offset_a, closure.offset_b)
     family: sx.LoopClosureFamily = closure.family
     norm: float = residual.norm
     flags: list[bool] = [policy.enabled, residual.enabled, residual.active, closure.allow_collision]
-    return [ends, offsets, family, norm, flags, policy.kinematics, policy.dynamics]
+    return [ends, offsets, family, norm, flags, allowed, policy.kinematics, policy.dynamics]
 
 
 def of_worlds(world: sx.World) -> list[object]:

@@ -155,7 +155,7 @@ def frames(world: sx.World, box: sx.RigidBody, tip: sx.Link) -> sx.LoopClosure:
     assert chosen == (1e-9, 50) and options.held is None and not options.weights
     report: sx.ClosureProjectionReport | None = world.closure_projection_report
     if report is not None:
-        outcome: tuple[int, str] = report.rank, report.message
+        outcome: tuple[int, int, str] = report.rows, report.rank, report.message
         assert outcome and report.converged and report.iterations
     world.closure_projection = sx.ClosureProjectionOptions()
     residual: sx.LoopClosureResidual = closure.compute_residual()

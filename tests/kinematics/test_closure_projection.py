@@ -32,9 +32,9 @@ def projected(world, **given):
     return closure
 
 
-def slider_crank(r=0.15, length=0.35):
+def slider_crank(r=0.15, length=0.35, **options):
     """Crank and rod in the plane of x and y, the end of the rod on the x axis by a slider."""
-    world = sx.World()
+    world = sx.World(**options)
     crank_slider = world.add_multibody("mechanism")
     base = crank_slider.add_link("base")
     crank = crank_slider.add_link("crank", base, hinge("crank"))
@@ -293,6 +293,109 @@ def test_a_stewart_platform_goes_where_its_legs_say():
     assert report.converged and report.rank == 18
 
 
+class Delta:
+    """Clavel's delta robot: three cranks, each with two parallel rods that carry a platform."""
+
+    base, platform, crank, rod, half_width = 0.25, 0.08, 0.3, 0.6, 0.05
+
+    def __init__(self, angle=0.3):
+        self.world, self.motors = sx.World(), []
+        height = self.position([angle] * 3)
+        self.plate = self.world.add_rigid_body("plate", position=height)
+        for k in range(3):
+            turn = wmath.so3_exp([0, 0, 2 * np.pi * k / 3])
+            arm = self.world.add_multibody(f"arm_{k}")
+            mount = wmath.make_transform(turn, turn @ [self.base, 0, 0])
+            spec = sx.JointSpec("motor", axis=(0, 1, 0), transform_to_parent=mount)
+            upper = arm.add_link("upper", arm.add_link("root"), spec)
+            arm.joints["motor"].position = [angle]
+            elbow = np.array([self.base + self.crank * np.cos(angle), 0, -self.crank * np.sin(angle)])
+            along = wmath.so3_exp([0, -angle, 0]) @ (turn.T @ height + [self.platform, 0, 0] - elbow)
+            for name, y in (("left", self.half_width), ("right", -self.half_width)):
+                first = arm.add_link(name, upper, hinge(name, (self.crank, y, 0.0), (0, 1, 0)))
+                rod = arm.add_link(f"{name}_rod", first, hinge(f"{name}_tilt", None, (1, 0, 0)))
+                arm.joints[name].position = [np.arctan2(-along[0], -along[2])]
+                projected(
+                    self.world,
+                    name=f"{name}_{k}",
+                    frame_a=rod,
+                    frame_b=self.plate,
+                    offset_a=shift(0, 0, -self.rod),
+                    offset_b=wmath.make_transform(np.eye(3), turn @ [self.platform, y, 0]),
+                    family=sx.LoopClosureFamily.POINT,
+                )
+            self.motors.append(arm.joints["motor"])
+        self.world.closure_projection = sx.ClosureProjectionOptions(held=self.motors)
+
+    def position(self, angles):
+        """Lower of the two points where spheres about the elbows, moved in by the platform, meet."""
+        turns = 2 * np.pi * np.arange(3) / 3
+        reach = self.base - self.platform + self.crank * np.cos(angles)
+        centre = np.stack([reach * np.cos(turns), reach * np.sin(turns), -self.crank * np.sin(angles)], 1)
+        # planes in which two spheres meet: 2 (c_k - c_0) . p = |c_k|^2 - |c_0|^2, a line p = a + t n
+        planes = 2.0 * (centre[1:] - centre[0])
+        n = np.cross(planes[0], planes[1])
+        a = np.linalg.solve(
+            np.vstack([planes, n]), [*(np.sum(centre[1:] ** 2, 1) - np.sum(centre[0] ** 2)), 0.0]
+        )
+        away = a - centre[0]
+        root = np.sqrt((n @ away) ** 2 - (n @ n) * (away @ away - self.rod**2))
+        ends = [a + t * n for t in ((-(n @ away) + root) / (n @ n), (-(n @ away) - root) / (n @ n))]
+        return min(ends, key=lambda p: p[2])
+
+
+def test_a_delta_robot_carries_its_platform_where_three_spheres_meet():
+    robot, rng = Delta(), np.random.default_rng(2)
+    for _ in range(40):
+        angles = rng.uniform(-0.3, 0.9, 3)
+        for motor, angle in zip(robot.motors, angles, strict=True):
+            motor.position = [angle]
+        np.testing.assert_allclose(robot.plate.translation, robot.position(angles), atol=1e-9)
+        np.testing.assert_allclose(robot.plate.rotation, np.eye(3), atol=1e-9)
+    report = robot.world.closure_projection_report
+    assert report.converged and report.rank == report.rows == 18
+    # velocities by differences of the closed form
+    rates, e = np.array([0.5, -0.8, 0.3]), 1e-6
+    for motor, rate in zip(robot.motors, rates, strict=True):
+        motor.velocity = [rate]
+    slope = (robot.position(angles + e * rates) - robot.position(angles - e * rates)) / (2 * e)
+    np.testing.assert_allclose(robot.plate.linear_velocity, slope, atol=1e-8)
+    np.testing.assert_allclose(robot.plate.angular_velocity, 0.0, atol=1e-9)
+
+
+def test_a_closure_may_have_to_be_closed_at_the_start():
+    world, robot, closure = slider_crank()
+    closure.kinematics = sx.ClosureKinematicsPolicy.RESIDUAL_ONLY
+    closure.initial_tolerance = 1e-6
+    assert closure.runtime_policy.initial_tolerance == 1e-6
+    world.validate_topology()
+    robot.joints["slide"].position = [0.51]
+    before = world.state_vector
+    for start in (world.validate_topology, world.enter_simulation_mode, world.step, world.step_kinematics):
+        with pytest.raises(ArgumentError, match=r"'pin' is open by 0\.01 at the start"):
+            start()
+    with pytest.raises(ArgumentError, match="initial_tolerance allows 1e-06"):
+        sx.WorldBatch(world, 2)
+    assert not world.is_simulation_mode and np.array_equal(world.state_vector, before)
+    # the demand is part of the description
+    again = sx.World.from_scene(world.to_scene())
+    with pytest.raises(ArgumentError, match="'pin' is open"):
+        again.step()
+    # projection meets it, and so does a tolerance that is wide enough or a closure that is off
+    closure.kinematics = PROJECT
+    world.enter_simulation_mode()
+    for closure, change in zip(
+        [each.loop_closures["pin"] for each in (again, again.clone())],
+        ({"initial_tolerance": 0.02}, {"enabled": False}),
+        strict=True,
+    ):
+        for name, value in change.items():
+            setattr(closure, name, value)
+        closure._world.enter_simulation_mode()
+    with pytest.raises(ArgumentError, match="initial_tolerance"):
+        sx.LoopClosureRuntimePolicy(initial_tolerance=-1.0)
+
+
 def test_policies_can_be_switched_at_any_time():
     _, robot, closure = slider_crank()
     robot.joints["crank"].position = [0.5]
@@ -321,6 +424,49 @@ def test_steps_solve_what_projection_closed():
         one.multibodies["mechanism"].joints.position  # noqa: B018 - reads between steps change nothing
     np.testing.assert_array_equal(world.state_vector, one.state_vector)
     assert one.closure_projection.held[0] is one.multibodies["mechanism"].joints["crank"]
+
+
+def heavy_slider_crank(dynamics, **options):
+    world, robot, closure = slider_crank(gravity=(0, -9.81, 0), time_step=1e-3, **options)
+    for link in robot.links[1:]:
+        link.mass, link.inertia = 1.0, np.eye(3) * 0.01
+    closure.dynamics = dynamics
+    return world, robot, closure
+
+
+@pytest.mark.parametrize("dynamics", list(sx.ClosureDynamicsPolicy))
+def test_a_step_projects_what_was_written_before_it(dynamics):
+    ends = []
+    for reads in (False, True):
+        world, robot, _ = heavy_slider_crank(dynamics)
+        world.step()
+        robot.joints["crank"].position = [0.8]
+        if reads:
+            assert robot.joints["slide"].position[0] != 0.5
+        world.step(3)
+        ends.append(world.state_vector)
+    np.testing.assert_array_equal(*ends)
+
+
+def test_what_steps_leave_open_is_projected_after_each():
+    """The crank falls alone, and rod and slider follow it."""
+    ends = []
+    for chunk in (1, 5, 60):
+        world, robot, closure = heavy_slider_crank(sx.ClosureDynamicsPolicy.RESIDUAL_ONLY)
+        robot.joints["crank"].velocity = [3.0]
+        for _ in range(60 // chunk):
+            world.step(chunk)
+            residual = closure.compute_residual()
+            assert residual.norm < 1e-8 and residual.converged
+        angle = robot.joints["crank"].position[0]
+        slide = 0.15 * np.cos(angle) + np.sqrt(0.35**2 - (0.15 * np.sin(angle)) ** 2)
+        assert angle > 0.05 and robot.joints["slide"].position[0] == pytest.approx(slide, abs=1e-9)
+        ends.append(world.state_vector)
+    np.testing.assert_array_equal(ends[0], ends[1])
+    np.testing.assert_array_equal(ends[0], ends[2])
+    differentiable, _, _ = heavy_slider_crank(sx.ClosureDynamicsPolicy.RESIDUAL_ONLY, differentiable=True)
+    with pytest.raises(NotImplementedError, match="does not project steps"):
+        differentiable.step()
 
 
 def test_a_batch_refuses_what_it_does_not_project():

@@ -192,6 +192,18 @@ def projected(value: str) -> float:
     return round(float(world.loop_closures["c"].compute_residual().norm), 6)
 
 
+def starts(value: float | None) -> bool:
+    """Whether a World starts with an open closure."""
+    world = sx.World.from_scene(put(CLOSED, "loop_closures.0.initial_tolerance", value))
+    body = next(iter(world.rigid_bodies))
+    body.translation = body.translation + np.array([0.0, 0.0, 0.3])
+    try:
+        world.step()
+    except ValueError:
+        return False
+    return True
+
+
 WELDED = copy.deepcopy(TWO)
 WELDED.joints.append(
     msd.WorldJoint(parent=_ENDS["frame_a"], child=_ENDS["frame_b"], joint=msd.Joint(name="w", type_="Fixed"))
@@ -469,6 +481,7 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("SpatialTendon", "width"): written(TENDONS, "tendon_set.spatial_tendons.0.width", 0.003, 0.01),
     ("SpatialTendon", "margin"): moved(TENDONS, "tendon_set.spatial_tendons.0.margin", 0.0, 0.3),
     ("LoopClosure", "kinematics"): (projected, "ResidualOnly", "Project"),
+    ("LoopClosure", "initial_tolerance"): (starts, None, 1e-9),
     ("LoopClosure", "allow_collision"): moved(CLOSED, "loop_closures.0.allow_collision", False, True),
     ("FrameRef", "orientation"): moved(
         CLOSED, "loop_closures.0.frame_a.orientation", [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.3, 0.95393920141694]

@@ -114,6 +114,14 @@ SHOOTING = common(wo.multiple_shooting) | of(
 )
 
 
+def planned(**given):
+    """The first plan of a receding horizon."""
+    return wo.RecedingHorizon(**given).plan(cart().state_vector)
+
+
+HORIZON = common(planned) | of(lambda **given: solved(planned, **given), actions=np.zeros((STEPS + 1, 2)))
+
+
 def rolled(**given):
     function = wo.RolloutFunction(**({"world": cart()} | given))
     count = 1 if given.get("controls") else 2
@@ -179,6 +187,7 @@ TABLES = {
     "TrackingCost": COST,
     "ilqr": ILQR,
     "multiple_shooting": SHOOTING,
+    "RecedingHorizon": HORIZON,
     "RolloutFunction": ROLLOUT,
     "ShootingFunction": FUNCTION,
     "identify": IDENTIFY,
@@ -214,6 +223,7 @@ def test_what_is_no_number_is_refused_when_it_is_given(value):
         lambda: wo.TrackingCost([0.0, 0.0], action=value),
         lambda: wo.RolloutFunction(guessed())(value, controls),
         lambda: wo.RolloutFunction(guessed())(states[0], value),
+        lambda: wo.RecedingHorizon(guessed(), np.zeros((3, 2)), cost()).plan(value),
         lambda: wo.identify(guessed(), value, controls),
         lambda: wo.identify(guessed(), states, value),
         lambda: wo.identify(guessed(), states, controls, deviations=value),

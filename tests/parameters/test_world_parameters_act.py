@@ -347,6 +347,15 @@ def closed(family=sx.LoopClosureFamily.POINT, **field):
     )
 
 
+def starts(c):
+    """Whether the World of a closure starts."""
+    try:
+        c._world.enter_simulation_mode()
+    except ValueError:
+        return 0.0
+    return 1.0
+
+
 def closure(**field):
     base = {"offset_b": pose(x=-0.15)}
     return Effect(lambda: dict(base), lambda g: g.update(field), lambda g: stepped(5)(closed(**g)))
@@ -379,11 +388,15 @@ POLICY = {
         put("runtime_policy", sx.LoopClosureRuntimePolicy(kinematics=PROJECT)),
         lambda c: c.compute_residual().norm,
     ),
+    "initial_tolerance": Effect(
+        closed, put("runtime_policy", sx.LoopClosureRuntimePolicy(initial_tolerance=1e-6)), starts
+    ),
 }
 CLOSURE = {
     "enabled": Effect(closed, put("enabled", False), stepped(5)),
     "dynamics": Effect(closed, put("dynamics", RESIDUAL), stepped(5)),
     "kinematics": Effect(closed, put("kinematics", PROJECT), lambda c: c.compute_residual().norm),
+    "initial_tolerance": Effect(closed, put("initial_tolerance", 1e-6), starts),
     "runtime_policy": POLICY["enabled"],
 }
 

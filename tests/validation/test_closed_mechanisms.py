@@ -270,6 +270,9 @@ def test_policies_switch_between_steps_at_random():
         policy, residual = closure.runtime_policy, closure.compute_residual()
         acts = policy.enabled and (policy.dynamics is solve or policy.kinematics is project)
         assert residual.active == acts and np.isfinite(residual.value).all()
+        if policy.enabled and policy.kinematics is project:
+            report = world.closure_projection_report
+            assert report is not None and report.converged and residual.norm < 1e-8
     closure.runtime_policy = sx.LoopClosureRuntimePolicy(kinematics=project, dynamics=solve)
     world.sync()
     report = world.closure_projection_report

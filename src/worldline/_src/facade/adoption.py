@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Handles for what a description brings: rigid bodies, multibodies, frames and closures.
+"""Handles for the objects of a loaded description: rigid bodies, multibodies, frames and closures.
 
 A free body of a single link becomes a RigidBody, everything else a Multibody: one for each body, or one for
 all bodies of one `multibody` name. Objects without a name get the next made-up one, in the description too.

@@ -62,7 +62,13 @@ class Stacked(_Bulk):
     """
 
     def __init__(
-        self, of: str, doc: str, shape: tuple[int, ...] = (), *, settable: bool = False, kind: type = float
+        self,
+        of: str,
+        doc: str,
+        shape: tuple[int, ...] = (),
+        *,
+        settable: bool = False,
+        kind: type[float] | type[bool] = float,
     ) -> None:
         self._of, self._shape, self._settable, self._kind = of, shape, settable, kind
         self._label = of

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A World as it is, to go back to: its description, its handles and its own fields.
+"""Checkpoints of a World for rollback: its description, its handles and its own fields.
 
 Objects keep their identity when they are put back, so handles that a user holds stay what they are. Only
 containers are copied: arrays of a description are replaced and never written in place.
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from worldline._src.facade.handle import Handle
+from worldline._src.facade.values import is_mapping, is_sequence
 from worldline._src.scene.base import Part
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Checkpoint:
 
     def __init__(self, world: WorldRuntime) -> None:
         self._world = world
-        self._saved: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._saved: dict[int, tuple[object, dict[str, Any]]] = {}
         for item in (world, *world._parts(), *handles(world), *_parts(world._scene)):
             self._saved[id(item)] = (item, {name: _copied(value) for name, value in vars(item).items()})
         self._options = world._options.copy()
@@ -75,7 +76,7 @@ def _parts(root: Part) -> Iterator[Part]:
                 seen.add(id(value))
                 yield value
                 stack.extend(vars(value).values())
-        elif isinstance(value, dict):
+        elif is_mapping(value):
             stack.extend(value.values())
-        elif isinstance(value, (list, tuple)) and value and not isinstance(value[0], (float, int, str)):
+        elif is_sequence(value) and value and not isinstance(value[0], (float, int, str)):
             stack.extend(value)

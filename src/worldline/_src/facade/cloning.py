@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Another multibody like one that is there.
+"""Copies of a multibody within a World.
 
 The part of the description that is the multibody is cut out and comes in again as a scene does, under another
 name; then the joints of the new one take over the state of the old one's.
@@ -17,7 +17,7 @@ from worldline._src.facade.scene_state import take_state
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene import compose
 from worldline._src.scene.base import clone
-from worldline._src.scene.bodies import Hierarchy
+from worldline._src.scene.bodies import Body, Hierarchy
 from worldline._src.scene.kinds import Rename
 from worldline._src.scene.merging import look
 from worldline._src.scene.poses import Pose
@@ -61,7 +61,8 @@ def _alone(owner: Multibody) -> Scene:
     part = loading.to_scene(world)
     take_state(part)
     mine = {id(body) for body in owner._bodies}
-    kept, gone = [], _fixed_to_world(part)
+    kept: list[Body] = []
+    gone = _fixed_to_world(part)
     for body, copied in zip(world._scene.hierarchy.bodies, part.hierarchy.bodies, strict=True):
         if id(body) in mine:
             kept.append(copied)
@@ -73,7 +74,11 @@ def _alone(owner: Multibody) -> Scene:
     part.multibodies, part.keyframes = [], []
     prune(part, gone)
     before = f"{owner.name}/"
-    compose.rename(part, Rename(name=lambda name: name.removeprefix(before)))
+
+    def name(old: str) -> str:
+        return old.removeprefix(before)
+
+    compose.rename(part, Rename(name))
     return part
 
 

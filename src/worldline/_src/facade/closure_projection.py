@@ -10,6 +10,7 @@ so that the branch is kept.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +25,7 @@ from worldline._src.facade.kinds import ActuatorType, ClosureKinematicsPolicy, L
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.model.model import Model
 from worldline._src.model.topology import chain_dofs
 from worldline._src.spatial.poses import IDENTITY, Array, compose, transform
 from worldline._src.step import ik_problem as ik
@@ -52,6 +54,9 @@ rows of translation, then of the tilt of z towards x and y of B. Rows without we
 _DRIVEN = (ActuatorType.SERVO, ActuatorType.VELOCITY, ActuatorType.ACCELERATION, ActuatorType.LOCKED)
 _STRIDE = 0.1
 """Most that a held joint moves between two projections on the way to where it was written [rad or m]."""
+_NEAR = 0.5 * _STRIDE
+"""Change of the coordinates of held joints that one projection follows; a quaternion changes by half its
+angle."""
 _RANK = 1e-9
 """Singular values below this share of the largest do not count."""
 
@@ -60,7 +65,7 @@ def _held(value: Any) -> tuple[Joint, ...] | None:
     if value is None:
         return None
     joints: tuple[Any, ...] = (value,)
-    if isinstance(value, Iterable) and not isinstance(value, str):
+    if values.is_iterable(value):
         joints = tuple(value)
     for joint in joints:
         if not isinstance(joint, Joint):
@@ -69,9 +74,9 @@ def _held(value: Any) -> tuple[Joint, ...] | None:
 
 
 def _weights(value: Any) -> dict[Joint, float]:
-    if not isinstance(value, Mapping):
+    if not values.is_mapping(value):
         raise ArgumentError(f"weights of a closure projection must be numbers by joint, got {value!r}")
-    made = {}
+    made: dict[Joint, float] = {}
     for joint, weight in value.items():
         if not isinstance(joint, Joint):
             raise ArgumentError(f"weights of a closure projection must be by joint, got {joint!r}")
@@ -132,7 +137,6 @@ class ClosureProjectionReport(FixedAttributes):
         tolerance: largest residual that was allowed [m or rad].
         residual: largest residual of a closure afterwards [m or rad].
         closures: names of the closures that were projected.
-        rows: number of scalar equations.
     """
 
     def __init__(
@@ -141,15 +145,20 @@ class ClosureProjectionReport(FixedAttributes):
         iterations: int,
         tolerance: float,
         residual: float,
+        closures: tuple[str, ...],
         q: Array,
         problem: IkProblem,
     ) -> None:
         self.converged, self.iterations = converged, iterations
         self.tolerance, self.residual = tolerance, residual
-        self.closures: tuple[str, ...] = ()
-        self.rows = problem.rows
+        self.closures = closures
         self._q, self._problem = q, problem
         self._rank: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of scalar equations."""
+        return self._problem.rows
 
     @property
     def rank(self) -> int:
@@ -203,7 +212,7 @@ def closure_row(world: WorldRuntime, runtime: Runtime, closure: LoopClosure) -> 
 
 def projected_closures(world: WorldRuntime) -> list[LoopClosure]:
     """Closures that are enabled and ask for PROJECT."""
-    chosen = []
+    chosen: list[LoopClosure] = []
     for closure in world._loop_closures.values():
         policy = closure.runtime_policy
         if policy.enabled and policy.kinematics is ClosureKinematicsPolicy.PROJECT:
@@ -241,13 +250,19 @@ class ClosureProjection:
         columns = columns or sorted(chain)
         low, high = np.array(model.joint_limit_lower), np.array(model.joint_limit_upper)
         none = np.full(model.joint_dof_count, np.inf)
-        self.limited = IkProblem(model, columns, rows, low, high, scale)
+        limited = IkProblem(model, columns, rows, low, high, scale)
         self.free = IkProblem(model, columns, rows, -none, none, scale)
         self.whole = IkProblem(model, sorted(chain), rows, -none, none)
         self.columns = np.array(columns)
-        self._plain = self.limited.coordinate_of(self.columns)
-        self._low, self._high = low[self.columns], high[self.columns]
+        coordinates = limited.coordinate_of(self.columns)
+        plain = coordinates >= 0
+        self._plain = coordinates[plain]
+        self._low, self._high = low[self.columns][plain], high[self.columns][plain]
+        self._solve_free = self.free.prepare(self.max_iterations, slow_gain=1e-3)
+        has_limits = bool(np.isfinite(self._low).any() or np.isfinite(self._high).any())
+        self._limited = limited.prepare(self.max_iterations, slow_gain=1e-3) if has_limits else None
         self._followers = np.isin(np.arange(model.joint_dof_count), columns)
+        self._driven = np.flatnonzero(~self._coordinates_that_follow(model))
         self._model = model
         self._closed: Array | None = None
 
@@ -258,9 +273,8 @@ class ClosureProjection:
         q, iterations, error = self._project(written)
         converged = bool(error <= self.tolerance)
         report = ClosureProjectionReport(
-            converged, iterations, self.tolerance, error, q if converged else written, self.free
+            converged, iterations, self.tolerance, error, self.names, q if converged else written, self.free
         )
-        report.closures = self.names
         if converged:
             if not np.array_equal(q, written):
                 sim.q[:] = q
@@ -274,7 +288,7 @@ class ClosureProjection:
         if not self.movable:
             return q, 0, self._residual(q)
         count = 0
-        if self._closed is not None:
+        if self._closed is not None and np.abs((q - self._closed)[self._driven]).max(initial=0.0) > _NEAR:
             # followers are where they were: go after the held joints in steps
             change = difference(self._model, self._closed, q)
             driven = np.where(self._followers, 0.0, change)
@@ -298,22 +312,26 @@ class ClosureProjection:
 
     def _with_followers(self, q: Array, other: Array) -> Array:
         """Coordinates q with those of joints that follow taken from another."""
-        made, model = q.copy(), self._model
+        return np.where(self._coordinates_that_follow(self._model), other, q)
+
+    def _coordinates_that_follow(self, model: Model) -> np.ndarray:
+        """Which coordinates belong to joints that follow, (nq,)."""
+        made = np.zeros(model.joint_coord_count, bool)
         for j in range(len(model.joint_label)):
             v = slice(int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1]))
-            if self._followers[v].any():
-                part = slice(int(model.joint_q_start[j]), int(model.joint_q_start[j + 1]))
-                made[part] = other[part]
+            part = slice(int(model.joint_q_start[j]), int(model.joint_q_start[j + 1]))
+            made[part] = self._followers[v].any()
         return made
 
     def _solve(self, q: Array) -> tuple[Array, int, float]:
-        plain = self._plain >= 0
-        at = q[self._plain[plain]]
-        within = bool(((at >= self._low[plain]) & (at <= self._high[plain])).all())
-        # what is beyond a limit already, as a soft one allows, is not moved for that
-        problem = self.limited if within else self.free
-        made = problem.solve(q[None], None, 0, self.max_iterations, 0, slow_gain=1e-3)
-        return made.q[0], int(made.iterations[0]), float(made.error[0]) * self.tolerance
+        solve = self._solve_free
+        if self._limited is not None:
+            # what is beyond a limit already, as a soft one allows, is not moved for that
+            at = q[self._plain]
+            if ((at >= self._low) & (at <= self._high)).all():
+                solve = self._limited
+        made, iterations, ratio = solve(q)
+        return made, iterations, ratio * self.tolerance
 
     def _residual(self, q: Array) -> float:
         r = self.free.evaluate(q[None])[0][0]
@@ -330,8 +348,9 @@ class ClosureProjection:
         if not rate.any() or not self.movable:
             return
         scale = self.free.scale
-        part = J[:, np.isin(chain, self.columns)] * scale
-        change = -scale * (np.linalg.pinv(part, rcond=_RANK) @ rate)
+        part: Array = J[:, np.isin(chain, self.columns)] * scale
+        inverse: np.ndarray = np.linalg.pinv(part, rcond=_RANK)
+        change = -scale * (inverse @ rate)
         if np.abs(change).max(initial=0.0) > 1e-15 * max(1.0, float(np.abs(sim.v).max())):
             sim.v[self.columns] += change
             sim.velocities_written()
@@ -353,14 +372,23 @@ Kept = tuple[tuple[int, int, int], ClosureProjection]
 
 
 def watch(world: WorldRuntime, runtime: Runtime) -> None:
-    """Let a runtime be projected after writes when a closure asks for it."""
-    wanted = bool(projected_closures(world))
-    runtime.sim.projects = runtime.sim.unsettled = wanted
+    """Let a runtime be projected after writes when a closure asks for it, and after steps that leave it
+    open."""
+    closures = projected_closures(world)
+    runtime.sim.projects = runtime.sim.unsettled = bool(closures)
+    runtime.settle_closures = functools.partial(_settle, world, runtime) if closures else None
+    runtime.follows_closures = not all(closure._is_solved for closure in closures)
 
 
 def settle(world: WorldRuntime, runtime: Runtime) -> None:
     """Project what was written since the last look."""
     runtime.sim.unsettled = False
+    with runtime.guard:
+        _settle(world, runtime)
+
+
+def _settle(world: WorldRuntime, runtime: Runtime) -> None:
+    """The same within a call that has the runtime for itself."""
     key = (id(runtime), runtime.version, world._layout_edits)
     kept = world._projection
     if kept is None or kept[0] != key:
@@ -368,8 +396,7 @@ def settle(world: WorldRuntime, runtime: Runtime) -> None:
         if kept is not None and kept[0][0] == id(runtime):
             made._closed = kept[1]._closed
         kept = world._projection = (key, made)
-    with runtime.guard:
-        world._projection_report = kept[1].settle(runtime)
+    world._projection_report = kept[1].settle(runtime)
     runtime.sim.unsettled = False
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How far loop closures are from being closed, what holds them, and how well that went."""
+"""Residuals, constraint forces and solver results of loop closures."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.facade.values import VectorLike
-from worldline._src.kernels.pose_matrices import pose_matrices
+from worldline._src.kernels.pose_matrices import (
+    pose_matrices,  # pyright: ignore[reportUnknownVariableType] # compiled code
+)
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:

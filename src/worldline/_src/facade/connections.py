@@ -19,7 +19,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints.equality.rows import OFF, ON
 from worldline._src.kernels.constraints.tables import JOINT, TENDON
 from worldline._src.scene.base import clone
-from worldline._src.scene.closures import DistanceSpring
+from worldline._src.scene.closures import DistanceSpring, FrameRef
 from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_equalities import Owner
 
@@ -59,7 +59,7 @@ class Connections:
     def _joints_by_name(self) -> dict[str, WorldJoint]:
         """Handles of all joints of the description beside its trees."""
         world, handles = self._world, self.joint_handles
-        made = {}
+        made: dict[str, WorldJoint] = {}
         for joint in world._scene.joints:
             if id(joint) not in handles or handles[id(joint)]._described is not joint:
                 handles[id(joint)] = WorldJoint(world, joint)
@@ -112,7 +112,7 @@ class Connections:
             raise ArgumentError(f"the ends of a distance spring must be distinct, both are '{parent.name}'")
         if (parent_anchor is None) != (child_anchor is None):
             raise ArgumentError("anchors of a distance spring must be given for both endpoints or for none")
-        ends = []
+        ends: list[FrameRef] = []
         for which, body, anchor in (("parent", parent, parent_anchor), ("child", child, child_anchor)):
             offset = np.eye(4)
             if anchor is not None:
@@ -177,7 +177,7 @@ class Connections:
         world = self._world
         world._require_design("adding an equality constraint")
         made = world._scene.equality_constraint_set
-        fields = {field.kind.item.struct: name for name, field in made._fields.items()}  # type: ignore[attr-defined]
+        fields: dict[type, str] = {field.kind.item.struct: name for name, field in made._fields.items()}  # type: ignore[attr-defined]
         if type(equality) not in fields:
             known = ", ".join(f"msd.{struct.__name__}" for struct in fields)
             raise values.ShapeError(f"add_equality takes one of {known}, got {equality!r}")
@@ -204,7 +204,7 @@ class Connections:
         runtime = world._live()
         table = runtime.model.equalities
         labels = [] if table is None else table.label
-        if runtime.constraints is None or name not in labels:
+        if runtime.constraints is None or values.key(name, "name of an equality") not in labels:
             raise NotFoundError(f"no equality constraint '{name}'{nearest_name(str(name), labels)}")
         row = runtime.constraints.row_of(Owner.EQUALITY, labels.index(name))
         if row is None:

@@ -316,4 +316,8 @@ def reorder(table: dict[str, Any], order: list[str]) -> None:
 
 def rename_in_scene(world: WorldRuntime, new: dict[str, str]) -> None:
     """New names for links and joints, where they are defined and wherever they are used."""
-    compose_scene.rename(world._scene, Rename(name=lambda name: new.get(name, name)))
+
+    def name(old: str) -> str:
+        return new.get(old, old)
+
+    compose_scene.rename(world._scene, Rename(name))

@@ -60,7 +60,7 @@ def surface_points(point: Array, normal: Array, depth: float, X_a: Array, X_b: A
     The surface of the first ends half a depth along the normal, that of the second half a depth against it.
     """
     half = 0.5 * depth * normal
-    ends = []
+    ends: list[Array] = []
     for X, place in ((X_a, point + half), (X_b, point - half)):
         ends.append(X[3:].reshape(3, 3).T @ (place - X[:3]))
     return ends[0], ends[1]
@@ -89,7 +89,7 @@ class Owners(NamedTuple):
 
     body: list[RigidBody | Link | None]
     """By body of the model, the world last."""
-    index: np.ndarray
+    place: np.ndarray
     """By shape of the model: its place in the `collision_shapes` of its body."""
 
 
@@ -126,7 +126,7 @@ def last_contacts(world: WorldRuntime) -> list[Contact]:
     who = owners(world, runtime)
     hit, ids = constraints.collision.column.contact, constraints.collision.column.contact_id
     placed = constraints.collision.column.shape_X_W
-    made = []
+    made: list[Contact] = []
     for k, force in touching:
         rows = constraints.shapes[ids[k, 0:2]]
         X_a, X_b = placed[ids[k, 0]], placed[ids[k, 1]]
@@ -138,8 +138,8 @@ def last_contacts(world: WorldRuntime) -> list[Contact]:
                 hit[k, 3:6].copy(),
                 float(hit[k, 6]),
                 force,
-                int(who.index[rows[0]]),
-                int(who.index[rows[1]]),
+                int(who.place[rows[0]]),
+                int(who.place[rows[1]]),
                 int(ids[k, 4]),
                 *surface_points(hit[k, 0:3], hit[k, 3:6], float(hit[k, 6]), X_a, X_b),
             )
@@ -171,7 +171,7 @@ def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
     column = constraints.column
     count = int(column.counter[t.CONTACT_COUNT])
     rows, depth = column.contact_row[:count], constraints.collision.column.contact[:count, 6]
-    found = []
+    found: list[tuple[int, Array]] = []
     for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
         force = column.contact_force[k, :3] @ column.frame[k].reshape(3, 3)
         if depth[k] >= 0.0 or force.any():

@@ -101,7 +101,7 @@ class DifferentiableRollout(FixedAttributes):
         g, by_control = by_state[-1].copy(), np.zeros(self.controls.shape)
         for first in range((steps - 1) // stride * stride, -1, -stride):
             self._clone.set_state(kept[first // stride])
-            made = []
+            made: list[tuple[Array, Array]] = []
             for t in range(first, min(first + stride, steps)):
                 self._step(t)
                 made.append(derivatives.jacobians(self._clone))
@@ -113,7 +113,8 @@ class DifferentiableRollout(FixedAttributes):
 
     def _checkpoints(self, stride: int) -> list[WorldState]:
         """States before every `stride`th step."""
-        clone, kept = self._clone, []
+        clone = self._clone
+        kept: list[WorldState] = []
         clone.set_state(self._start)
         for t in range(len(self.controls)):
             if t % stride == 0:

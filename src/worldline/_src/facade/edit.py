@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Changing a World after time has passed: all of a block of changes, or none of it.
+"""Edit blocks: topology changes of a running World, applied as a whole or rolled back.
 
 Within the block objects may be added and removed. At its end everything is checked and compiled; state is
 carried over by object. What raises within it, or fails the check, leaves the World as it was, bit for bit.
@@ -8,7 +8,7 @@ carried over by object. What raises within it, or fails the check, leaves the Wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def edit(world: W) -> Iterator[W]:
+def edit(world: W) -> Generator[W, None, None]:
     """See `World.edit`."""
     if world._editing:
         raise OperationError("edit() within edit(): one block at a time")

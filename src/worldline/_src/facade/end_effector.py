@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The frame of a robot that does the work: a named frame on a link, with the Jacobians of its origin."""
+"""End effectors: named frames on links, with the Jacobians of their origins."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class EndEffector(FixedFrame):
     def link(self) -> Link:
         """The link it is fixed to."""
         self._require_alive()
-        return cast(Link, self._parent)
+        return self._parent
 
     @property
     def multibody(self) -> Multibody:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes of several parts of a World that no step of another thread may fall into."""
+"""Exclusive access: compound reads and writes of a World that no step on another thread may interleave."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Executors: who does work that has an order, and how the time went.
+"""Executors of task graphs, and profiles of their runs.
 
 The sequential executor is the reference. The parallel one does what does not wait for anything on several
 threads: compiled code runs beside other compiled code, so Worlds step at the same time. Results do not depend
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.facade import values
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import kind_named
@@ -65,7 +65,7 @@ class ComputeGraph(KnownNames):
             )
         if not callable(work):
             raise ArgumentError(f"node '{name}' needs something to call, got {work!r}")
-        waits = tuple(dict.fromkeys(after))
+        waits = tuple(dict.fromkeys(values.key(x, "name in `after`") for x in values.several(after, "after")))
         for other in waits:
             if other not in self._nodes:
                 raise ArgumentError(f"node '{name}' waits for '{other}', which is not in the graph")
@@ -143,6 +143,7 @@ class SequentialExecutor(ComputeExecutor):
 
     def run(self, graph: ComputeGraph) -> ComputeExecutionProfile:
         """Do the work of a graph; the first error ends the run and is raised."""
+        require_kind(graph, ComputeGraph, "graph", "run")
         times: dict[str, ComputeNodeExecutionProfile] = {}
         begin = perf_counter()
         for node in graph._nodes.values():
@@ -216,6 +217,7 @@ class ParallelExecutor(ComputeExecutor):
 
     def run(self, graph: ComputeGraph) -> ComputeExecutionProfile:
         """Do the work of a graph; the first error is raised once what had begun is done."""
+        require_kind(graph, ComputeGraph, "graph", "run")
         if len(graph) < self._threshold or self._workers == 1:
             return SequentialExecutor().run(graph)
         from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -240,7 +242,7 @@ class ParallelExecutor(ComputeExecutor):
         for before, after in graph.dependencies:
             followers[before].append(after)
         running: dict[Future[None], str] = {}
-        ready = [name for name, waits in open_waits.items() if not waits]
+        ready: list[str] = [name for name, waits in open_waits.items() if not waits]
         failure: BaseException | None = None
         while ready or running:
             for name in ready:
@@ -328,7 +330,7 @@ def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
     """One node a World; what may compile or raise for another reason than motion happens here, in order."""
     kind = kind_named("World")
     alone = isinstance(worlds, kind)
-    chosen = cast("list[World]", [worlds] if alone else list(cast("Sequence[World]", worlds)))
+    chosen = cast("list[World]", [worlds] if alone else values.several(worlds, "worlds"))
     count = values.count(n, "n of step")
     if count < 0:
         raise ArgumentError(f"step needs a non-negative step count, got {count}")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Why two bodies do or do not touch, by the rules of a step in the order they apply."""
+"""Explanations of why two bodies collide or not, following the collision filters in order."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def explain(world: WorldRuntime, a: BodyLike, b: BodyLike) -> Explanation:
     names = tuple("the world" if k == 0 else f"'{runtime.model.body_label[k - 1]}'" for k in (first, second))
     rows, table = shape_rows(runtime.model), runtime.model.contact_pairs
     mine, theirs = ([(k, row) for k, row in rows if row.body == body] for body in (first, second))
-    pairs = [] if table is None else table.shapes.tolist()
+    pairs: list[list[int]] = [] if table is None else table.shapes.tolist()
     shapes = _Shapes(mine, theirs, {frozenset(pair): k for k, pair in enumerate(pairs)})
     filtered = _filtered(world, names, (first, second), shapes)
     if filtered is not None:
@@ -134,7 +134,9 @@ def _filtered(
         return "parent and child", f"a joint connects {a} and {b}"
     if first.tree >= 0 and first.tree == second.tree:
         return "self collision disabled", f"{a} and {b} belong to one multibody"
-    excluded = [] if model.excluded_bodies is None else (model.excluded_bodies + 1).tolist()
+    excluded: list[list[int]] = []
+    if model.excluded_bodies is not None:
+        excluded = (model.excluded_bodies + 1).tolist()
     if any(set(row) == set(pair) for row in excluded):
         return (
             "ignored pair",

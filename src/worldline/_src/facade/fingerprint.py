@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hashes by which runs can be compared: of a model, of options, of state."""
+"""Fingerprints for comparing runs: hashes of a model, of options and of state."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.facade.exclusive import exclusive
+from worldline._src.facade.values import is_array
 from worldline._src.facade.world_arrays import arrays_of
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
@@ -39,10 +40,10 @@ def model_parts(model: Model) -> list[Array | str]:
     made: list[Array | str] = [model.arenas.index, model.arenas.constant, "\n".join(model.body_label)]
     tables = ("shapes", "actuators", "tendons", "contact_pairs", "loop_joints", "keyframes")
     for name in tables:
-        table = getattr(model, name, None)
+        table: object = getattr(model, name, None)
         if table is not None:
             made.append(name)
-            made += [x for x in vars(table).values() if isinstance(x, np.ndarray) and x.dtype.kind in "fiub"]
+            made += [x for x in vars(table).values() if is_array(x) and x.dtype.kind in "fiub"]
     return made
 
 

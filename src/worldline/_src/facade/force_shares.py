@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Generalized forces of the last step by maker: tendons, springs between bodies, the fluid, motors."""
+"""Generalized forces of the last step by source: tendons, springs between bodies, the fluid, motors."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ class _WorldFrame(Frame):
     """The one frame that belongs to every world."""
 
     def __init__(self) -> None:
-        super().__init__(cast("WorldRuntime", None))
+        self._world, self._alive, self._gone = cast("WorldRuntime", None), True, ""
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""One frame of a replay as one row of numbers: all that a World needs to continue from it bit for bit.
+"""Replay frames as rows of numbers: everything a World needs to continue bit for bit.
 
 A row starts with what may change at any time without changing the layout (start of time, time step, gravity,
 integration family, solver options) and the clock; then come the arrays of the step in `ARENA`, persistent and
@@ -52,11 +52,13 @@ class FrameRows:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         model = runtime.model
-        offsets, self.parts = model.arenas.offsets, {}
-        rows = []
+        offsets = model.arenas.offsets
+        self.parts: dict[str, slice] = {}
+        """Columns of every array by name."""
+        rows: list[np.ndarray] = []
         at = _SETTINGS
         for name in ARENA:
-            size = getattr(runtime.sim, name).size
+            size: int = getattr(runtime.sim, name).size
             rows.append(np.arange(offsets[name], offsets[name] + size))
             self.parts[name] = slice(at, at + size)
             at += size
@@ -106,7 +108,7 @@ class FrameRows:
         runtime.wrenches_written()
         sim.written()
         poses = row[self._fixed :].reshape(-1, 7)
-        moved = []
+        moved: list[FreeFrame] = []
         for frame, pose in zip(_free_frames(world), poses, strict=True):
             if not np.array_equal(frame._local(), pose):
                 frame._place(pose)

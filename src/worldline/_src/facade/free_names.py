@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names that objects of a World get, and names that are taken."""
+"""Default names of objects of a World, and names in use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def free_name(
 
 def scene_names(world: WorldRuntime) -> tuple[set[str], set[str]]:
     """Names of the links and of the joints of the description; each is unique in a whole scene."""
-    links, joints = set(), set()
+    links: set[str | None] = set()
+    joints: set[str | None] = set()
     for body in world._scene.hierarchy.bodies:
         joints.add(body.free.name if body.free is not None else None)
         for link in body.link.walk():

@@ -118,7 +118,7 @@ class Freezing(Handle):
     def _chosen(self, joints: Iterable[Joint | str]) -> list[Joint]:
         """Joints of this multibody, each once."""
         owner = cast("Multibody", self)
-        found = []
+        found: list[Joint] = []
         for item in values.several(joints, "joints, given as handles or names,"):
             joint = owner.joints[item] if isinstance(item, str) else item
             if getattr(joint, "_multibody", None) is not owner:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What all handles share: they belong to a World, keep it alive, and die loudly."""
+"""The base of all handles: they belong to a World, keep it alive, and raise once their object is removed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class Handle(CopiedWithWorld, KnownNames):
     _gone: str
 
     def __init__(self, world: WorldRuntime) -> None:
-        if world is not None:  # that of the frame of all Worlds
-            require_world(world, type(self).__name__)
+        require_world(world, type(self).__name__)
         self._world = world
         self._alive = True
         self._gone = ""

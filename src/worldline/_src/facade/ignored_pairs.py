@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of bodies that never touch."""
+"""Pairs of bodies that are excluded from collision."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class IgnoredPairs:
 
     def _pair(self, first: BodyLike, second: BodyLike) -> list[str]:
         """The names of two bodies in the description."""
-        names = []
+        names: list[str] = []
         for body, what in ((first, "first"), (second, "second")):
             queries.body_index(self._world, body, what)
-            names.append(body._link.name if isinstance(body, (RigidBody, Link)) else "world")
+            names.append((body._link.name or "") if isinstance(body, (RigidBody, Link)) else "world")
         if names[0] == names[1]:
             raise ArgumentError(f"a pair needs two different bodies, got '{names[0]}' twice")
         return names

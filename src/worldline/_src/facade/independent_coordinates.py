@@ -9,7 +9,7 @@ mass matrix T^T M T [Wittenburg 2008].
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from worldline._src.facade import values
 from worldline._src.facade.closure_projection import closure_row
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.joint import Joint
-from worldline._src.spatial.poses import Array, numbers, read_only
+from worldline._src.spatial.poses import Array, float_array, numbers, read_only
 from worldline._src.step.dynamics import integrate, inverse_dynamics, mass_matrix
 from worldline._src.step.ik_problem import IkProblem
 
@@ -77,7 +77,7 @@ class IndependentCoordinates(FixedAttributes):
             )
 
     def _given(self, chosen: Any, free: np.ndarray, count: int) -> np.ndarray:
-        if isinstance(chosen, (Joint, DegreeOfFreedom)) or not isinstance(chosen, Iterable):
+        if isinstance(chosen, (Joint, DegreeOfFreedom)) or not values.is_iterable(chosen):
             chosen = [chosen]
         found: list[int] = []
         for each in chosen:
@@ -100,8 +100,10 @@ class IndependentCoordinates(FixedAttributes):
     @property
     def names(self) -> tuple[str, ...]:
         """Joints of the independent degrees of freedom, with an index where a joint has several."""
-        model, made = self._model, []
-        for d in self.dofs.tolist():
+        model = self._model
+        made: list[str] = []
+        dofs: list[int] = self.dofs.tolist()
+        for d in dofs:
             j = int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1
             start, end = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
             label = str(model.joint_label[j])
@@ -202,11 +204,9 @@ class IndependentCoordinates(FixedAttributes):
         T = self._map(self._jacobian(q))
         own = np.zeros(len(self.dofs))
         if force is not None:
-            if np.shape(force) == (self._model.joint_dof_count,):
-                given = numbers(np.asarray(force), (self._model.joint_dof_count,), "force")
-                own = T.T @ given
-            else:
-                own = self._vector(force, "force")
+            given = float_array(force, "force of independent coordinates")
+            whole = given.shape == (self._model.joint_dof_count,)
+            own = T.T @ numbers(given, given.shape, "force") if whole else self._vector(given, "force")
         rest = self.bias_forces(z)
         made = np.linalg.solve(T.T @ mass_matrix(self._model, q) @ T, own - rest)
         return np.asarray(made, np.float64)
@@ -222,7 +222,7 @@ class IndependentCoordinates(FixedAttributes):
         return self.velocity if z is None else self._vector(z, "z")
 
     def _vector(self, value: Any, what: str) -> Array:
-        return numbers(np.asarray(value), (len(self.dofs),), f"{what} of independent coordinates")
+        return numbers(value, (len(self.dofs),), f"{what} of independent coordinates")
 
     def __repr__(self) -> str:
         return f"IndependentCoordinates({', '.join(self.names)})"
@@ -238,13 +238,13 @@ def _rank(J: Array) -> int:
 def _chosen(J: Array, free: np.ndarray, count: int) -> np.ndarray:
     """Degrees of freedom whose velocities determine all others best: dependent ones are the pivots of a
     factorization of J with column pivoting; among equals later joints depend on earlier ones."""
-    from scipy.linalg import qr
+    from scipy import linalg
 
     if not J.size:
         return free.copy()
     # a slight preference for columns at the end
     scale = 1.0 + 1e-6 * np.arange(len(free))
-    pivots: Any = qr(J[:, free] * scale, mode="r", pivoting=True)[-1]
+    _, pivots = linalg.qr(J[:, free] * scale, mode="r", pivoting=True)  # pyright: ignore # SciPy has no types
     return np.sort(free[pivots[len(free) - count :]])
 
 

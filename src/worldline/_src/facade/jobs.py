@@ -141,6 +141,8 @@ class StepJob(NotCopied, KnownNames):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job is done, or for `timeout` seconds; whether it is done. Raises no step error."""
+        if timeout is not None:
+            timeout = min(values.non_negative(timeout, "timeout"), threading.TIMEOUT_MAX)
         return self._finished.wait(timeout)
 
     def result(self, timeout: float | None = None) -> int:

@@ -289,7 +289,7 @@ def described(given: SceneJoint, runtime: Runtime) -> list[JointDof]:
     model, dofs = runtime.model, runtime.v_slice(given)
     q = runtime.q_slice(given)
     scalar = q.stop - q.start == dofs.stop - dofs.start
-    made = []
+    made: list[JointDof] = []
     for k, d in enumerate(range(dofs.start, dofs.stop)):
         low, high = float(model.joint_limit_lower[d]), float(model.joint_limit_upper[d])
         dof = JointDof(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a joint carries: the force and torque between its parent and all that hangs on it.
+"""Joint reaction wrenches: force and torque between the parent and the subtree of a joint.
 
 By Newton and Euler: the bodies of the subtree move as they do, so what gravity, contacts and other forces
 from outside leave of their changes of momentum has come through the joint. What the joint itself does along
@@ -70,7 +70,7 @@ def _subtree(runtime: Runtime, body: int) -> np.ndarray:
 def _contacts(joint: Joint, inside: set[int]) -> list[tuple[Array, Array]]:
     """Points and forces of the last step's contacts on bodies of a subtree; those within it cancel."""
     world, runtime = joint._world, joint._live()
-    found = []
+    found: list[tuple[Array, Array]] = []
     for contact in world.contacts:
         for body, sign in ((contact.body_a, -1.0), (contact.body_b, 1.0)):
             if body is not None and runtime.link_body[id(body._link)] in inside:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Named states that a scene brings along."""
+"""Keyframes: the named states of a scene."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The closed sets of names of the facade, and how they stand for those of the description."""
+"""The public enumerations, and the enumerations of the description that they correspond to."""
 
 from __future__ import annotations
 

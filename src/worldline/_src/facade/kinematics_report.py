@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a kinematics-only tick found: closures, and with collision the closest pair and who touches whom."""
+"""Report of a kinematics-only tick: closures, and with collision the closest pair and the contacts."""
 
 from __future__ import annotations
 

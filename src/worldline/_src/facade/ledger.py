@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the kinetic energy of the last step came from and went to.
+"""Energy balance of the last step: changes of kinetic energy by source.
 
 A semi-implicit step changes velocities by h a with M a = sum of forces, so the work of each force is h times
 its product with the mean of both velocities, exactly. What is left is what the integrator itself did: the
@@ -170,7 +170,7 @@ def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, float, float]
             axes = column.frame[k].reshape(3, 3)
             force, torque = column.contact_force[k, :3] @ axes, column.contact_force[k, 3:] @ axes
             point = constraints.collision.column.contact[k, :3]
-            bodies = constraints.collision.column.contact_id[k, 2:4].tolist()
+            bodies: list[int] = constraints.collision.column.contact_id[k, 2:4].tolist()
             for body, sign in zip(bodies, (-1.0, 1.0), strict=True):
                 if body > 0:
                     w, u, center = twists[body - 1]

@@ -32,10 +32,11 @@ from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import BodyRole
 from worldline._src.scene.bodies import Multibody as SceneMultibody
 from worldline._src.scene.formats import load
+from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.scene.formats.detect import detect
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.joints import FreeJoint
-from worldline._src.scene.layout import active_joints, layout
+from worldline._src.scene.layout import Slot, active_joints, layout
 from worldline._src.scene.limits import LIMITS
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
@@ -53,7 +54,14 @@ SceneSource = Scene | str | os.PathLike[str]
 def _paths(value: Any) -> tuple[str | PackageDirectory, ...]:
     if isinstance(value, (str, os.PathLike)):
         raise values.ShapeError(f"package_directories must be a list of paths, got {value!r}")
-    return tuple(path if isinstance(path, PackageDirectory) else os.fspath(path) for path in value)
+    return tuple(_path(path) for path in value)
+
+
+def _path(value: Any) -> str | PackageDirectory:
+    if isinstance(value, PackageDirectory):
+        return value
+    path: str | os.PathLike[str] = value
+    return os.fspath(path)
 
 
 def _root_joint(value: Any, what: str) -> RootJointType | None:
@@ -115,7 +123,7 @@ class ReadOptions(Options):
         name = values.text(package, "name of a package")
         if not name or "/" in name:
             raise ArgumentError(f"the name of a package must not be empty or contain '/', got {name!r}")
-        entry = PackageDirectory(name, Path(os.fspath(directory)))
+        entry = PackageDirectory(name, Path(path_text(directory)))
         self.package_directories = (*self.package_directories, entry)
 
 
@@ -326,6 +334,7 @@ def add_scene(
 ) -> LoadResult:
     """See `World.add_scene`."""
     world._require_design("adding a scene")
+    prefix, suffix = values.text(prefix, "prefix"), values.text(suffix, "suffix")
     if at is not None:
         if not isinstance(at, Link):
             raise values.ShapeError(f"at must be a Link, got {at!r}")
@@ -396,7 +405,7 @@ def _take_over(world: WorldRuntime, state: Any, part: Scene, tops: list[Any]) ->
     ours = [link for top in tops for link in top.walk()]
     theirs = [link for body in part.hierarchy.bodies for link in body.link.walk()]
     matching = {id(b): a for a, b in zip(ours, theirs, strict=True)}
-    slots = []
+    slots: list[Slot] = []
     for slot in layout(part):
         # free bodies are drawn where they are, and moved with the scene they came in
         if not isinstance(slot.joint, FreeJoint):

@@ -108,6 +108,9 @@ class LoopClosureRuntimePolicy(Options):
             until it is closed, whenever coordinates were written; see `World.closure_projection`.
         dynamics: what a step does: SOLVE keeps it closed, RESIDUAL_ONLY leaves it open to be measured, which
             `StepReport.notes` tells.
+        initial_tolerance: largest norm of the residual [m or rad] with which a simulation may start: entering
+            simulation mode, the end of `World.edit()` and batches refuse an enabled closure that is further
+            open. None starts with any; a step then closes it.
 
     Example:
         >>> from worldline import simulation as sx
@@ -122,12 +125,16 @@ class LoopClosureRuntimePolicy(Options):
     dynamics: Setting[ClosureDynamicsPolicy, ClosureDynamicsPolicy] = Setting(
         lambda v: member(ClosureDynamicsPolicy, v, "dynamics policy")
     )
+    initial_tolerance: Setting[float | None, float | None] = Setting(
+        lambda v: None if v is None else values.non_negative(v, "initial_tolerance of a loop closure")
+    )
 
     def __init__(
         self,
         enabled: bool = True,
         kinematics: ClosureKinematicsPolicy = ClosureKinematicsPolicy.RESIDUAL_ONLY,
         dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.SOLVE,
+        initial_tolerance: float | None = None,
     ) -> None:
         self._take(locals())
 
@@ -138,7 +145,7 @@ def _given(name: str, doc: str) -> Any:
     def read(closure: LoopClosure) -> Any:
         closure._require_alive()
         value = getattr(closure._spec, name)
-        return values.read_only(value.copy()) if isinstance(value, np.ndarray) else value
+        return values.read_only(value.copy()) if values.is_array(value) else value
 
     return reading(read, doc)
 
@@ -201,6 +208,7 @@ class LoopClosure(Handle):
             self._closure.enabled,
             ClosureKinematicsPolicy(self._closure.kinematics.name),
             ClosureDynamicsPolicy(self._closure.dynamics.name),
+            self._closure.initial_tolerance,
         )
 
     @runtime_policy.setter
@@ -213,6 +221,7 @@ class LoopClosure(Handle):
         self._closure.enabled = value.enabled
         self._closure.kinematics = described.ClosureKinematicsPolicy[value.kinematics.value]
         self._closure.dynamics = described.ClosureDynamicsPolicy[value.dynamics.value]
+        self._closure.initial_tolerance = value.initial_tolerance
         if solved != self._is_solved:
             self._world._topology_changed()
         else:
@@ -242,6 +251,9 @@ class LoopClosure(Handle):
     )
     dynamics: Quantity[ClosureDynamicsPolicy, ClosureDynamicsPolicy] = _policy(
         "dynamics", "What a step does about the closure."
+    )
+    initial_tolerance: Quantity[float | None, float | None] = _policy(
+        "initial_tolerance", "Largest residual with which a simulation may start [m or rad]; None for any."
     )
 
     @exclusive
@@ -318,6 +330,20 @@ def follow_frame(world: WorldRuntime, frame: Frame) -> None:
                 closure._move_end(second, base, X)
 
 
+def require_initially_closed(world: WorldRuntime) -> None:
+    """Refuse enabled closures that are further open than their policy lets a simulation start with."""
+    for closure in world._loop_closures.values():
+        allowed = closure._closure.initial_tolerance
+        if allowed is None or not closure._closure.enabled:
+            continue
+        norm = closure.compute_residual().norm
+        if norm > allowed:
+            raise ArgumentError(
+                f"loop closure '{closure.name}' is open by {norm:.3g} at the start, its initial_tolerance "
+                f"allows {allowed:g}; write coordinates that close it, or use the policy PROJECT"
+            )
+
+
 def body_under(frame: Frame) -> Frame | None:
     """The body or link that carries a frame, None for one that stands in the world."""
     while not frame.is_world:
@@ -332,6 +358,11 @@ def add_loop_closure(world: WorldRuntime, name: str | None, spec: LoopClosureSpe
     world._require_design("adding a loop closure")
     for which, frame in (("frame_a", spec.frame_a), ("frame_b", spec.frame_b)):
         world._own_frame(frame, which)
+    if spec.distance and spec.family is not LoopClosureFamily.DISTANCE:
+        raise ArgumentError(
+            f"distance of a loop closure is kept by the DISTANCE family; a {spec.family.name} closure has "
+            f"none, got {spec.distance}"
+        )
     same = spec.frame_a is spec.frame_b
     if same and np.allclose(spec.offset_a, spec.offset_b, atol=0.0):
         raise ArgumentError(

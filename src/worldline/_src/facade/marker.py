@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Markers: named places on bodies, with a shape to be seen and touched by. Sites of a file are markers."""
+"""Markers: named frames on bodies with an optional shape. Sites of a file are markers."""
 
 from __future__ import annotations
 
@@ -151,7 +151,8 @@ def described_sites(world: WorldRuntime) -> Iterator[tuple[SceneLink | None, Sit
 
 def markers_by_name(world: WorldRuntime) -> dict[str, Marker]:
     """Handles of all markers, one for each for as long as it is there."""
-    known, made = world._markers, {}
+    known = world._markers
+    made: dict[str, Marker] = {}
     for _, site in described_sites(world):
         if id(site) not in known or known[id(site)]._site is not site:
             known[id(site)] = Marker(world, site)

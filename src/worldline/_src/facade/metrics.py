@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Energy and momentum of a whole World, as it stands now."""
+"""Energy and momentum of a whole World in its present state."""
 
 from __future__ import annotations
 

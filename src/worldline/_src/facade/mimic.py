@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that follow other joints: position = multiplier * reference + offset.
+"""Mimic joints: position = multiplier * reference + offset.
 
 As a motor the follower is driven alone, within its effort limit; as a coupler, a gear, both joints feel equal
 and opposite efforts. Which joint follows which is part of the description; it acts while the actuator type of
@@ -42,8 +42,10 @@ class Follower(Handle):
 
     _joint: Any
     _turning: bool
-    name: str
-    num_dofs: int
+    if TYPE_CHECKING:
+
+        @property
+        def num_dofs(self) -> int: ...
 
     def set_mimic_joint(
         self,

@@ -326,7 +326,7 @@ class Multibody(MultibodyTerms, Freezing):
         """
         self._require_alive()
         given = next((x for x in (name, *specs, *keywords.values()) if isinstance(x, LoopClosureSpec)), None)
-        owners = []
+        owners: list[Frame | None] = []
         for key in ("frame_a", "frame_b"):
             end = getattr(given, key) if given is not None else keywords.get(key)
             if not isinstance(end, Frame):
@@ -353,7 +353,7 @@ class Multibody(MultibodyTerms, Freezing):
             return known
         q_rows: list[int] = []
         v_rows: list[int] = []
-        parts = []
+        parts: list[tuple[slice, slice, bool]] = []
         for joint in self._joints.values():
             q, v = runtime.q_slice(joint._joint), runtime.v_slice(joint._joint)
             nq, nv = q.stop - q.start, v.stop - v.start
@@ -365,10 +365,11 @@ class Multibody(MultibodyTerms, Freezing):
         bodies = np.array([runtime.body(link._link) for link in self._links.values()], np.int64)
         q_first, v_first = min(q_rows, default=0), min(v_rows, default=0)
         plain: tuple[list[int], list[int]] = [], []
-        turning = []
+        turning: list[tuple[slice, slice]] = []
         for q, v, differs in parts:
             if differs:
-                turning.append((slice(q_rows[q.start], q_rows[q.start] + q.stop - q.start), v))
+                first, count = q_rows[q][0], len(q_rows[q])
+                turning.append((slice(first, first + count), v))
             else:
                 plain[0].extend(q_rows[q])
                 plain[1].extend(range(v.start, v.stop))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How Worlds, multibodies and recordings show themselves in a notebook: a line and a short table.
+"""HTML representations of Worlds, multibodies and recordings for notebooks.
 
 Names come from files of strangers, so all text is escaped. A World that is not finished can be shown too: it
 is not compiled for that.
@@ -64,7 +64,7 @@ def multibody_html(robot: Multibody) -> str:
     """A multibody: its joints with their positions and limits."""
     text = f"<b>Multibody {escape(robot.name)}</b>: {robot.num_links} links, {robot.num_dofs} dofs"
     joints = list(robot.joints)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for joint in joints[:_MOST]:
         lower, upper = joint.position_lower_limits, joint.position_upper_limits
         bounds = [
@@ -82,7 +82,7 @@ def recording_html(recording: Recording) -> str:
     """A recording: its span, and the range of every name."""
     first, last = recording.times[[0, -1]].tolist()
     text = f"<b>Recording</b>: {len(recording)} frames, {first:g} s to {last:g} s"
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in recording.names[:_MOST]:
         values = recording[name]
         span = f"{values.min():.4g} to {values.max():.4g}" if values.size else ""

@@ -51,9 +51,8 @@ class Setting(Generic[Got, Given]):
 
     def __set__(self, instance: object, value: Given) -> None:
         checked = self._check(value)
-        if isinstance(checked, np.ndarray):
-            checked = checked.copy()
-            checked.flags.writeable = False
+        if values.is_array(checked):
+            checked = values.read_only(checked.copy())
         instance.__dict__[self._name] = checked
 
 

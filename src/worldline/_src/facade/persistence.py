@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A World in a file: everything that is needed to go on bit for bit.
+"""Binary files of a World: everything that is needed to continue bit for bit.
 
 The file is a short header (`checked_file.py`) and one msgpack map: the description with its meshes and height
 fields, its parameters as the model holds them, state, commands, the state that `reset` leads to, mode, clock
@@ -212,7 +212,7 @@ def _apply(world: WorldRuntime, saved: _Saved) -> None:
     """State, mode and counters onto a World that was filled from the description of the same file."""
     runtime = world._live()
     model = runtime.model
-    changed = {}
+    changed: dict[str, np.ndarray] = {}
     for name in _PARAMETERS:
         now = getattr(model, name)
         stored = _numbers(saved.parameters, name, now.shape)
@@ -248,7 +248,7 @@ def _recall(runtime: Runtime, contacts: dict[str, tuple[list[int], bytes]]) -> N
     """Contacts of the last step and who sleeps."""
     if not contacts:
         return
-    memory = {}
+    memory: dict[str, np.ndarray] = {}
     for name, (shape, data) in contacts.items():
         if any(size < 0 for size in shape):
             raise SceneError(f"{name}: given shape {shape}")

@@ -55,7 +55,9 @@ def gap_rows(world: WorldRuntime, q: Array) -> tuple[Array, Array]:
     finally:
         scene.group.poses = kept
     near = np.flatnonzero(found.depths < 0.0)
-    gaps, rows, mobile = [], [], constant_views(model.arenas)["dof_mobile"]
+    mobile = constant_views(model.arenas)["dof_mobile"]
+    gaps: list[float] = []
+    rows: list[Array] = []
     for k in near.tolist():
         # the normal points from a to b: the gap opens with n (v_b - v_a)
         row = np.zeros(model.joint_dof_count)

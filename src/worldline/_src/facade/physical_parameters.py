@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Physical parameters of a World as numbers: whose they are, where they stand, and how to change them.
+"""Physical parameters of a World as numbers: their owners, their locations, and how to change them.
 
 They stand in arrays of the model, in columns of constraints (friction, restitution) or in columns of
 collision (sizes of shapes). Frames of joints are changed by displacements: a translation, then a rotation

@@ -32,7 +32,9 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.kernels.narrowphase.dispatch import pair_family
+from worldline._src.kernels.narrowphase.dispatch import (
+    pair_family,  # pyright: ignore[reportUnknownVariableType] # compiled code
+)
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation
 from worldline._src.step.collision_rows import body_rows, shape_rows
@@ -125,6 +127,8 @@ class RayHits:
             yield self[k]
 
     def __getitem__(self, k: int) -> RayHit | None:
+        if not -len(self) <= values.count(k, "index of a ray") < len(self):
+            raise IndexError(f"there are {len(self)} rays, got index {k}")
         if not np.isfinite(self.fractions[k]):
             return None
         return RayHit(
@@ -150,9 +154,10 @@ class QueryScene:
         bodies = body_rows(model, parents=parents)
         self.body = np.array([row.body - 1 for _, row in rows], np.int64)
         """Body of the model by object, -1 for the world."""
-        self.place = np.array([self.who.index[k] for k, _ in rows], np.int64)
+        self.place = np.array([self.who.place[k] for k, _ in rows], np.int64)
         """Place among the shapes of its body by object."""
-        self.owners = [self.who.body[b] for b in self.body.tolist()] + [None]
+        bodies_of: list[int] = self.body.tolist()
+        self.owners: list[RigidBody | Link | None] = [*(self.who.body[b] for b in bodies_of), None]
         """Handle by object, and None behind the last."""
         self.places = np.append(self.place, -1)
         """`place` by object, and -1 behind the last."""
@@ -294,7 +299,7 @@ def collide(
         raise values.ShapeError(f"include must be a CollisionQueryOptions, got {include!r}")
     scene = scene_of(world, update)
     found, kept = scene.contacts(options or CollisionOption())
-    made = []
+    made: list[Contact] = []
     for k in kept:
         a, b = found.objects[k].tolist()
         body_a, body_b = scene.who.body[scene.body[a]], scene.who.body[scene.body[b]]

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of bodies a collision query is about."""
+"""Options that select the pairs of bodies of a collision query."""
 
 from __future__ import annotations
 
+from worldline._src.errors import ShapeError
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.rigid_body import RigidBody
@@ -45,6 +46,9 @@ class CollisionQueryOptions(Options):
 
     def includes(self, a: RigidBody | Link | None, b: RigidBody | Link | None) -> bool:
         """Whether contacts of these two are returned; None is the world."""
+        for body in (a, b):
+            if not isinstance(body, (RigidBody, Link, type(None))):
+                raise ShapeError(f"a rigid body, a link or None for the world is needed, got {body!r}")
         if a is None or b is None:
             return True
         if isinstance(a, Link) and isinstance(b, Link):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, RecordingError, nearest_name
-from worldline._src.facade import recording_file
+from worldline._src.facade import recording_file, values
 from worldline._src.facade.frame_rows import STEPS, times
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
@@ -96,7 +96,7 @@ class Recording(KnownNames):
         return [*self._columns, *self._sensors.columns]
 
     def __getitem__(self, name: str) -> Array:
-        columns = self._columns.get(name)
+        columns = self._columns.get(values.key(name, "name of what was recorded"))
         if columns is not None:
             return self._rows[:, columns]
         columns = self._sensors.columns.get(name)
@@ -108,7 +108,7 @@ class Recording(KnownNames):
         return len(self._rows)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns or name in self._sensors.columns
+        return isinstance(name, str) and (name in self._columns or name in self._sensors.columns)
 
     def to_numpy(self) -> dict[str, np.ndarray]:
         """All arrays by name, with "time" and "frame"."""

@@ -35,7 +35,8 @@ class SensorReadings:
     @classmethod
     def lazy(cls, sizes: Sequence[tuple[str, int]], read: Callable[[], Array]) -> SensorReadings:
         """Readings of sensors with these names and numbers, one after the other."""
-        columns, at = {}, 0
+        columns: dict[str, list[int]] = {}
+        at = 0
         for name, size in sizes:
             columns[f"{name}.value"] = list(range(at, at + size))
             at += size

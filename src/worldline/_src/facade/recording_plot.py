@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.facade import values
 
 if TYPE_CHECKING:
     from worldline._src.facade.recording import Recording
@@ -34,21 +35,24 @@ def plot(recording: Recording, names: Iterable[str] | str | None, axes: Any) -> 
             len(chosen), 1, sharex=True, squeeze=False, figsize=(8.0, 1.0 + 2.2 * len(chosen))
         )
         given = list(grid[:, 0])
-        figure.set_layout_engine("constrained")
+        figure.set_layout_engine("constrained")  # pyright: ignore[reportUnknownMemberType]
     else:
-        given = [axes] if hasattr(axes, "plot") else list(axes)
+        given = [axes] if hasattr(axes, "plot") else values.several(axes, "axes")
+        for place in given:
+            if not hasattr(place, "plot"):
+                raise ArgumentError(f"axes must be matplotlib Axes, got {place!r}")
         if len(given) != len(chosen):
             raise ArgumentError(f"{len(chosen)} names need as many axes, got {len(given)}")
         figure = given[0].figure
     times = recording.times
     for place, name in zip(given, chosen, strict=True):
-        values = recording[name]
+        drawn = recording[name]
         labels = _PARTS.get(name.rpartition(".")[2], ())
-        for k in range(values.shape[1]):
-            place.plot(times, values[:, k], label=labels[k] if len(labels) == values.shape[1] else f"[{k}]")
+        for k in range(drawn.shape[1]):
+            place.plot(times, drawn[:, k], label=labels[k] if len(labels) == drawn.shape[1] else f"[{k}]")
         place.set_ylabel(name)
         place.grid(True, alpha=0.3)
-        if 1 < values.shape[1] <= _MOST_LINES:
+        if 1 < drawn.shape[1] <= _MOST_LINES:
             place.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False)
     given[-1].set_xlabel("time, s")
     return figure
@@ -58,7 +62,7 @@ def _chosen(recording: Recording, names: Iterable[str] | str | None) -> list[str
     if names is None:
         # coordinates tell most; velocities follow from them
         return [name for name in recording.names if name.endswith((".q", ".pose"))] or recording.names
-    chosen = [names] if isinstance(names, str) else list(names)
+    chosen = [names] if isinstance(names, str) else values.several(names, "names to plot")
     for name in chosen:
         _ = recording[name]  # refuses what was not recorded
     if not chosen:

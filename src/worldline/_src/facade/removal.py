@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Taking objects out of a World, with everything that stands on them or refers to them.
+"""Removal of objects from a World, with everything that is attached to them or refers to them.
 
 Frames on a body and closures at it go with the body, and so do the actuators, sensors and constraints of the
 description that name it. Handles of what is gone are dead and say what happened.
@@ -52,7 +52,7 @@ def remove(world: WorldRuntime, item: Any) -> None:
         WorldJoint: WorldJoint.remove,
         Sensor: remove_sensor,
     }
-    remover = removers.get(type(item))
+    remover = next((act for kind, act in removers.items() if type(item) is kind), None)
     if remover is None:
         kinds = "body, multibody, link, frame, marker, closure, joint between bodies or sensor"
         raise values.ShapeError(f"a {kinds} is needed, got {item!r}")

@@ -11,7 +11,7 @@ second step is kept too, so that every frame can be simulated again and compared
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -429,7 +429,7 @@ class Replay(CopiedWithWorld, KnownNames):
             return self._simulate_again(runtime, rows, frames)
 
     @contextmanager
-    def _visiting(self, runtime: Runtime, rows: FrameRows) -> Iterator[None]:
+    def _visiting(self, runtime: Runtime, rows: FrameRows) -> Generator[None, None, None]:
         """A block that may load frames and step: afterwards the World is as it was."""
         kept, memory = rows.capture(self._world), runtime.memory()
         stepped, failure, log = runtime.sim.stepped, runtime.sim.failure, runtime.sim.contact_log
@@ -494,7 +494,7 @@ class Replay(CopiedWithWorld, KnownNames):
 
     def _sensor_readings(self, frames: list[ReplayFrame]) -> SensorReadings:
         """Sensors of a recording: which there are, and how to read them in its frames."""
-        readable = []
+        readable: list[tuple[str, int]] = []
         for sensor in self._world.sensors:
             try:
                 readable.append((sensor.name, len(sensor.value)))

@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.errors import LayoutError
 from worldline._src.facade.frame import FreeFrame
+from worldline._src.facade.values import is_array
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.spatial.poses import Array
@@ -174,11 +175,7 @@ def _add_shapes(runtime: Runtime, names: dict[str, list[str]], tables: dict[str,
     names["shapes"] = list(shapes.label)
     for field in fields(shapes):
         numbers = getattr(shapes, field.name)
-        if (
-            isinstance(numbers, np.ndarray)
-            and numbers.dtype.kind in "fiub"
-            and len(numbers) == len(shapes.label)
-        ):
+        if is_array(numbers) and numbers.dtype.kind in "fiub" and len(numbers) == len(shapes.label):
             tables[f"shape {field.name}"] = Table("shapes", numbers)
 
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import require_kind
+from worldline._src.facade import values
 from worldline._src.facade.shape_triangles import shape_triangles
+from worldline._src.facade.world_kind import kind_named
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline._src.spatial.poses import Array
@@ -43,8 +45,10 @@ def write_page(
     title: str | None = None,
 ) -> None:
     """Write the page of a recording of a World, the World's own when None; see `Recording.to_html`."""
-    if not (np.isfinite(frames_per_second) and frames_per_second > 0.0):
-        raise ArgumentError(f"frames_per_second must be positive, got {frames_per_second!r}")
+    require_kind(world, kind_named("World"), "world", "to_html")
+    frames_per_second = values.positive(frames_per_second, "frames_per_second")
+    if title is not None:
+        values.text(title, "title of a page")
     chosen = world._replay.recording() if recording is None else recording
     runtime = world._live()
     chosen._layout.require(world._replay._layout_now(runtime), "the recording")
@@ -90,7 +94,7 @@ def _drawn_shapes(runtime: Runtime) -> dict[str, Any]:
         return {"meshes": [], "shapes": []}
     meshes: list[dict[str, str]] = []
     known: dict[tuple[Any, ...], int] = {}
-    drawn = []
+    drawn: list[dict[str, Any]] = []
     for k in visible(shapes):
         key = (
             int(shapes.kind[k]),

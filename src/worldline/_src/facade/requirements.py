@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a World asks for against what there is: checks before the first step, and what was made of each.
+"""Requirements of a World against its capabilities: checks before the first step, and resolved options.
 
 A refusal names the row of the capability matrix and changes nothing.
 """

@@ -15,6 +15,7 @@ from weakref import WeakMethod, ref
 
 import numpy as np
 
+from worldline._src.errors import UnavailableStage
 from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actuator_type
 from worldline._src.facade.snapshots import BodyState, JointState, Snapshot, SwitchKey
 from worldline._src.facade.start_state import StartState
@@ -139,6 +140,10 @@ class Runtime:
         self.joint_commands = np.zeros((0, 3)) if loops is None else loops.command.copy()
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self.tangent: StepTangent | None = None
+        self.settle_closures: Callable[[], None] | None = None
+        """Projects loop closures whose policy asks for it."""
+        self.follows_closures = False
+        """Whether steps leave some of them open."""
         """Derivatives of the last step; None unless the World is differentiable."""
         self._has_one_shot = False
         self._start: StartState | None = None
@@ -294,7 +299,7 @@ class Runtime:
 
     def _servos(self) -> np.ndarray:
         """Degrees of freedom of the servos."""
-        found = []
+        found: list[int] = []
         for joint in self._joints():
             dofs = self.v_slice(joint)
             own = [dof.drive or joint.drive for dof in joint.dofs] or [joint.drive] * (dofs.stop - dofs.start)
@@ -492,7 +497,30 @@ class Runtime:
         self.sim.clock[:2] += n
 
     def step(self, n: int) -> None:
-        """Make `n` steps; what was applied once acts in the first."""
+        """Make `n` steps; what was applied once acts in the first.
+
+        What was written before them is projected where closures ask for it, and so is every step that leaves
+        such a closure open.
+        """
+        settle = self.settle_closures
+        if settle is None:
+            self._steps(n)
+            return
+        if self.follows_closures and self.tangent is not None:
+            raise UnavailableStage(
+                "a differentiable World does not project steps; loop closures that ask for PROJECT need the "
+                "dynamics policy SOLVE there"
+            )
+        if self.sim.unsettled:
+            settle()
+        for _ in range(n if self.follows_closures else 1):
+            self._steps(1 if self.follows_closures else n)
+            if self.sim.frozen:
+                return
+            if self.follows_closures:
+                settle()
+
+    def _steps(self, n: int) -> None:
         tangent = self.tangent
         if tangent is None:
             self._step(n)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Named frames and cameras of a compiled world as its description has them now."""
+"""Named frames and cameras of a compiled world, at their present poses in the description."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a World and options of a description, each written as the other.
+"""Conversion between options of a World and options of a description.
 
 The semi-implicit integrator of a description damps implicitly unless the description says otherwise, so it
 can express both families of semi-implicit Euler. A method that only a description can name becomes the
@@ -8,6 +8,9 @@ nearest one, and the report of the description says so.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
 
 from worldline._src.facade.kinds import (
     ComputeAcceleratorPolicy,
@@ -23,6 +26,8 @@ from worldline._src.step.divergence import ACTIONS
 from worldline._src.step.scene_semantics import IMPLICIT_METHODS, family_of
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 
+K = TypeVar("K")
+V = TypeVar("V")
 EARTH = (0.0, 0.0, -9.81)
 _SOLVERS = {
     RigidBodySolver.SEQUENTIAL_IMPULSE: policies.RigidBodySolver.SequentialImpulse,
@@ -123,7 +128,7 @@ def _note_approximations(scene: Scene) -> None:
         )
 
 
-def _back(table, value):
+def _back(table: Mapping[K, V], value: V) -> K:
     return next(name for name, described in table.items() if described is value)
 
 

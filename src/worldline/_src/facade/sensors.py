@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError, ShapeError
+from worldline._src.facade import values
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
@@ -395,7 +396,7 @@ class SensorCollection(NamedCollection[Sensor]):
             raise ShapeError(f"attach_to must be a rigid body or a link, got {attach_to!r}")
         world._own_frame(attach_to, "attach_to")
         pose = IDENTITY if offset is None else pose_of(offset, "offset of a sensor")
-        taken = set(self.names)
+        taken, name = set(self.names), values.text(name, "name of a sensor")
         if name in taken:
             raise ArgumentError(f"there is a sensor '{name}' already")
         number = 0
@@ -408,8 +409,8 @@ class SensorCollection(NamedCollection[Sensor]):
                 link=attach_to._link.name or "",
                 position=pose[:3],
                 orientation=pose[3:],
-                noise=noise,
-                gyro_noise=gyro_noise,
+                noise=values.non_negative(noise, "noise of a sensor"),
+                gyro_noise=values.non_negative(gyro_noise, "gyro_noise of a sensor"),
             )
         )
         world._topology_changed()
@@ -437,9 +438,9 @@ def remove_sensor(sensor: Sensor) -> None:
     world._require_design(f"removing sensor '{sensor.name}'")
     described = world._scene.sensors
     gone = ordered_sensors(described)[sensor_labels(described).index(sensor.name)]
-    for rows in vars(described).values():
-        if isinstance(rows, list):
-            rows[:] = [row for row in rows if row is not gone]
+    lists: list[list[Any]] = [rows for rows in vars(described).values() if isinstance(rows, list)]
+    for rows in lists:
+        rows[:] = [row for row in rows if row is not gone]
     world._topology_changed()
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a World that are changed after it was made, and what follows in its compiled form."""
+"""Options of a World that change after it was made, and the updates of its compiled form."""
 
 from __future__ import annotations
 

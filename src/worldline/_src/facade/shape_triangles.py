@@ -112,7 +112,8 @@ def _turned(radii: list[float], heights: list[float]) -> Triangles:
 def _field(heights: Array, size: Array) -> Triangles:
     """The top of a height field: row 0 at -y, columns toward +x."""
     rows, columns = heights.shape
-    x = np.linspace(-0.5, 0.5, columns) * size[0]
-    y = np.linspace(-0.5, 0.5, rows) * size[1]
-    grid = np.stack([*np.meshgrid(x, y), heights], axis=-1).reshape(-1, 3)
+    x: Array = np.linspace(-0.5, 0.5, columns) * size[0]
+    y: Array = np.linspace(-0.5, 0.5, rows) * size[1]
+    across: tuple[Array, ...] = np.meshgrid(x, y)
+    grid = np.stack([*across, heights], axis=-1).reshape(-1, 3)
     return Triangles(grid, grid_triangles(rows, columns))

@@ -335,7 +335,7 @@ def _free(table: Mapping[str, object], stem: str) -> str:
 def _triangles(shape: CollisionShape) -> np.ndarray:
     """The faces of a hull as fans of triangles, (n, 3)."""
     hull = shape.geometry
-    made = []
+    made: list[tuple[int, int, int]] = []
     for start, end in zip(hull.face_start[:-1].tolist(), hull.face_start[1:].tolist(), strict=True):
         corners = hull.face_corner[start:end].tolist()
         made += [(corners[0], p, q) for p, q in pairwise(corners[1:])]
@@ -343,9 +343,9 @@ def _triangles(shape: CollisionShape) -> np.ndarray:
 
 
 def _checked_name(scene: Scene, name: str) -> str | None:
-    if name == "":
-        return None
     given = values.text(name, "name of a shape")
+    if not given:
+        return None
     taken = {geom.name for geom in scene.hierarchy.geoms}
     taken |= {geom.name for link in scene.hierarchy.links() for geom in link.geoms}
     if given in taken:

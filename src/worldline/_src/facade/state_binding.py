@@ -309,7 +309,8 @@ def state_space(world: WorldRuntime, *, rigid_only: bool = False) -> StateSpace:
         bound = np.array([np.inf] * 3 + [1.0] * 4)
         space.add_variable(f"{name}.pose", 7, lower=-bound, upper=bound)
     for robot in robots:
-        lower, upper = [], []
+        lower: list[float] = []
+        upper: list[float] = []
         for joint in robot._joints.values():
             q, v = runtime.q_slice(joint._joint), runtime.v_slice(joint._joint)
             n = q.stop - q.start
@@ -401,15 +402,16 @@ def put(world: WorldRuntime, given: NamedVector, control: bool) -> None:
 
 def columns(world: WorldRuntime, runtime: Runtime, rows: FrameRows) -> dict[str, list[int]]:
     """Where everything that has a name is in the rows of frames."""
-    offsets, made = runtime.model.arenas.offsets, {}
+    offsets = runtime.model.arenas.offsets
+    made: dict[str, list[int]] = {}
     for name, body in world._rigid_bodies.items():
         joint = body._body.free
         assert joint is not None
         q, v = runtime.q_slice(joint), runtime.v_slice(joint)
         held = rows.parts["held"].start + 6 * runtime.body(body._link)
-        made[f"{name}.pose"] = rows.columns(np.arange(q.start, q.stop) + offsets["q"])
-        made[f"{name}.velocity"] = rows.columns(np.arange(v.start, v.stop) + offsets["v"])
-        made[f"{name}.acceleration"] = rows.columns(np.arange(v.start, v.stop) + offsets["a"])
+        made[f"{name}.pose"] = rows.columns(values.indices([q]) + offsets["q"])
+        made[f"{name}.velocity"] = rows.columns(values.indices([v]) + offsets["v"])
+        made[f"{name}.acceleration"] = rows.columns(values.indices([v]) + offsets["a"])
         made[f"{name}.wrench"] = list(range(held, held + 6))
     for name, robot in world._multibodies.items():
         joints = [joint._joint for joint in robot._joints.values()]

@@ -120,9 +120,7 @@ class StateSpace(KnownNames):
             ([-1.0, -1.0], [1.0, 2.0])
         """
         self._require_open("adding variables")
-        if isinstance(names, str):
-            raise values.ShapeError(f"names of state variables must be several texts, got {names!r}")
-        every = list(names)
+        every = values.several(names, "names of state variables")
         low, high = (
             values.spread(x, len(every), f"{w} bounds") for x, w in ((lower, "lower"), (upper, "upper"))
         )
@@ -146,11 +144,11 @@ class StateSpace(KnownNames):
 
     def has_variable(self, name: str) -> bool:
         """Whether there is a variable of that name."""
-        return name in self._variables
+        return isinstance(name, str) and name in self._variables
 
     def get_variable(self, name: str) -> StateVariable | None:
         """The variable of that name, or None."""
-        return self._variables.get(name)
+        return self._variables.get(values.key(name, "name of a state variable"))
 
     def get_variable_index(self, name: str) -> int | None:
         """The place of the variable in `variables`, or None."""

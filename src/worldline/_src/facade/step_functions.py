@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.collision.coal import CoalDetector  # noqa: F401 - registers itself
-from worldline._src.collision.detector import CollisionDetector
 from worldline._src.errors import (
     ArgumentError,
     CapabilityError,
@@ -33,7 +31,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.keywords import shared_keywords
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.spatial.poses import Array, numbers, rotation
+from worldline._src.spatial.poses import Array, float_array, numbers, rotation
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.user_elements import (
     ACCELERATION_STAGE,
@@ -67,6 +65,7 @@ PLACES = {"accelerations": ACCELERATION_STAGE, "end": END_STAGE}
 """Where a stage of the user can be, and what it is then."""
 
 if TYPE_CHECKING:
+    from worldline._src.collision.detector import CollisionDetector
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world_runtime import WorldRuntime
 
@@ -85,6 +84,8 @@ class WorldStepContext(StepContext):
 
     def body_row(self, body: RigidBody | Link) -> int:
         """Row of a rigid body or link in `body_q`, `body_qd` and `body_f`."""
+        if not isinstance(body, (RigidBody, Link)):
+            raise ShapeError(f"body must be a rigid body or a link, got {body!r}")
         row = self._rows.get(body)
         if row is None:
             row = self._rows[body] = self._runtime.body(self._mine(body)._link)
@@ -92,6 +93,7 @@ class WorldStepContext(StepContext):
 
     def dofs(self, joint: Joint) -> slice:
         """Where the velocities and forces of a joint are in `v`, `force` and `v_target`."""
+        require_kind(joint, Joint, "joint", "dofs")
         found = self._dofs.get(joint)
         if found is None:
             found = self._dofs[joint] = self._slice(joint, self._runtime.model.joint_qd_start)
@@ -99,6 +101,7 @@ class WorldStepContext(StepContext):
 
     def coordinates(self, joint: Joint) -> slice:
         """Where the coordinates of a joint are in `q` and `q_target`."""
+        require_kind(joint, Joint, "joint", "coordinates")
         found = self._coordinates.get(joint)
         if found is None:
             found = self._coordinates[joint] = self._slice(joint, self._runtime.model.joint_q_start)
@@ -120,7 +123,9 @@ class WorldStepContext(StepContext):
 
     def add_force(self, body: RigidBody | Link, force: Array, point: Array | None = None) -> None:
         """Add a force [N], (3,), at a point of the world [m], (3,), or at the centre of mass; world axes."""
-        row = self.body_row(body)
+        row, force = self.body_row(body), numbers(force, (3,), "force")
+        if point is not None:
+            point = numbers(point, (3,), "point")
         self.body_f[row, 3:] += force
         if point is not None:
             arm = point - self.center_of_mass(body)
@@ -142,7 +147,8 @@ class Workpieces(NamedTuple):
     @classmethod
     def of(cls, world: WorldRuntime, what: str, bodies: Any, joints: Any, actuators: Any) -> Workpieces:
         """Checked: bodies and joints of this World, actuators of its scene."""
-        made = cls(tuple(bodies), tuple(joints), tuple(actuators))
+        given = {"bodies": bodies, "joints": joints, "actuators": actuators}
+        made = cls(*(tuple(values.several(x, f"{name} of {what}")) for name, x in given.items()))
         for handle in made.bodies:
             if not isinstance(handle, (RigidBody, Link)):
                 raise ShapeError(f"bodies of {what} must be rigid bodies and links, got {handle!r}")
@@ -259,10 +265,10 @@ class StepFunctions:
         self, name: str, function: WorldFunction | Kernel, place: str, **works_on: Unpack[WorksOn]
     ) -> None:
         """A stage of the user, `add` says with what; see `World.add_stage`."""
-        if place not in PLACES:
+        if not isinstance(place, str) or place not in PLACES:
             hint = nearest_name(str(place), list(PLACES))
             raise ArgumentError(
-                f"place of stage '{name}' must be one of {', '.join(PLACES)}, got {place!r}{hint}"
+                f"place of stage {name!r} must be one of {', '.join(PLACES)}, got {place!r}{hint}"
             )
         self.add(name, PLACES[place], function, **works_on)
 
@@ -279,7 +285,7 @@ class StepFunctions:
     ) -> StepFunction:
         """A function or kernel with what it works on, checked; kernels are compiled."""
         works_on = Workpieces.of(self._world, f"{kind} '{name}'", bodies, joints, actuators)
-        given = np.atleast_1d(np.asarray(parameters, float))
+        given = np.atleast_1d(float_array(parameters, f"parameters of {kind} '{name}'"))
         own = numbers(given, (given.size,), f"parameters of {kind} '{name}'").copy()
         if isinstance(function, Kernel):
             if kind not in KERNEL_KINDS:
@@ -367,7 +373,8 @@ class StepFunctions:
             place = slice(start, end), slice(read, read + dim)
             elements.kernels.append(_resolved(each, context, runtime, *place))
             start, read = end, read + dim
-        sim.elements, sim.make_context = elements, lambda made: WorldStepContext(made, runtime, self._world)
+        sim.elements = elements
+        sim.make_context = lambda made: WorldStepContext(made, runtime, self._world)
         sim.time_start = lambda: self._world._time_start
         sim.reconfigure()
 
@@ -382,7 +389,8 @@ class StepFunctions:
 
     def parameter_slices(self) -> dict[str, slice]:
         """Where the parameters of every kernel are in those of all, by name."""
-        made, start = {}, 0
+        made: dict[str, slice] = {}
+        start = 0
         for each in self.kernels:
             made[each.name] = slice(start, start + each._parameters.size)
             start += each._parameters.size
@@ -395,6 +403,9 @@ class StepFunctions:
 
     def set_detector(self, given: CollisionDetector | str) -> None:
         """Let a registered detector, by its name or itself, find contacts from the next step on."""
+        from worldline._src.collision import coal as _  # noqa: F401 - registers itself
+        from worldline._src.collision.detector import CollisionDetector
+
         self._world._require_idle()
         if not isinstance(given, (str, CollisionDetector)):
             raise ShapeError(f"collision_detector must be a name or a CollisionDetector, got {given!r}")

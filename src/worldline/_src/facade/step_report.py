@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What happened in the last step: convergence, what was clamped, which limits acted, who touched whom.
+"""Report of the last step: convergence, clamped commands, active limits, contacts.
 
 Everything is read from the arrays a step leaves behind, when asked for; steps cost nothing more.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import StepFailure
-from worldline._src.facade.contacts import contact_summary, last_contacts, owners
+from worldline._src.facade.contacts import Contact, contact_summary, last_contacts, owners
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.force_shares import gravity_compensation
 from worldline._src.facade.kinds import ClosureDynamicsPolicy, ContactSolverMethod
@@ -294,8 +294,8 @@ def _notes(world: WorldRuntime) -> tuple[str, ...]:
 def _dof_names(runtime: Runtime, dofs: np.ndarray) -> tuple[str, ...]:
     """Labels of the joints of degrees of freedom, each once."""
     model = runtime.model
-    joints = np.searchsorted(model.joint_qd_start, dofs, side="right") - 1
-    return tuple(dict.fromkeys(model.joint_label[j] for j in joints.tolist()))
+    joints: list[int] = (np.searchsorted(model.joint_qd_start, dofs, side="right") - 1).tolist()
+    return tuple(dict.fromkeys(model.joint_label[j] for j in joints))
 
 
 def _active_limits(runtime: Runtime) -> tuple[str, ...]:
@@ -309,10 +309,16 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
     pushing = column.force[:count] != 0.0
     places = column.limit_dof[which[(kind == t.OF_LIMIT) & pushing]]
     speeds = column.speed_dof[which[(kind == t.OF_SPEED) & pushing]]
-    tendons, bounds = (which[(kind == k) & pushing].tolist() for k in (t.OF_TENDON, t.OF_BOUND))
+    tendons: list[int] = which[(kind == t.OF_TENDON) & pushing].tolist()
+    bounds: list[int] = which[(kind == t.OF_BOUND) & pushing].tolist()
     others = [constraints.tendon_names[k] for k in tendons]
     others += [str(constraints.equalities[k].label) for k in bounds]
     return _dof_names(runtime, np.concatenate([places, speeds])) + tuple(dict.fromkeys(others))
+
+
+def _pair_name(who: list[RigidBody | Link | None], pair: list[int]) -> str:
+    """Names of two bodies, given by their rows of the model plus one."""
+    return ", ".join("world" if body is None else body.name for body in (who[k - 1] for k in pair))
 
 
 def _unmet(world: WorldRuntime, runtime: Runtime) -> tuple[str, ...]:
@@ -331,15 +337,13 @@ def _unmet(world: WorldRuntime, runtime: Runtime) -> tuple[str, ...]:
     ties = which[missed & np.isin(kind, (t.OF_EQUALITY, t.OF_BOUND))]
     limits = which[missed & (kind == t.OF_LIMIT)]
     contacts = np.union1d(which[missed & (kind == t.OF_CONTACT)], unmet)
-    names = [*apart, *(constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist())]
+    hard_ties: list[int] = ties[hard["equality"][ties]].tolist()
+    names = [*apart, *(constraints.equalities[k].label for k in hard_ties)]
     names += _dof_names(runtime, column.limit_dof[limits[hard["limit"][limits]]])
     if contacts.size and constraints.collision is not None:
         who = owners(world, runtime).body
         pairs = constraints.collision.column.contact_id[contacts[column.bounce[contacts] >= 0.0], 2:4]
-        for pair in pairs.tolist():
-            names.append(
-                ", ".join("world" if body is None else body.name for body in (who[b - 1] for b in pair))
-            )
+        names += [_pair_name(who, pair) for pair in pairs.tolist()]
     return tuple(dict.fromkeys(names))
 
 
@@ -362,7 +366,7 @@ def _fastest_approach(world: WorldRuntime, runtime: Runtime) -> str:
     speeds = [twists[k, :3] + np.cross(twists[k, 3:], points - centers[k]) for k in ends.T]
     pair = ends[np.argmin(np.einsum("ki,ki->k", normals, speeds[1] - speeds[0]))].tolist()
     who = owners(world, runtime).body
-    return ", ".join("world" if body is None else body.name for body in (who[k - 1] for k in pair))
+    return _pair_name(who, pair)
 
 
 def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
@@ -426,12 +430,13 @@ def _clamped_actuators(runtime: Runtime) -> tuple[str, ...]:
     controls, forces = column.act_control_range, column.act_force_range
     beyond = (control < controls[:, 0]) | (control > controls[:, 1])
     beyond |= (force <= forces[:, 0]) | (force >= forces[:, 1])
-    return tuple(table.label[working[u]] for u in np.flatnonzero(beyond).tolist())
+    clamped: list[int] = np.asarray(working)[beyond].tolist()
+    return tuple(table.label[k] for k in clamped)
 
 
 def _pairs(world: WorldRuntime) -> tuple[PairForce, ...]:
     """Contacts of the last step by pair."""
-    found: dict[tuple[int, int], list] = {}
+    found: dict[tuple[int, int], list[Contact]] = {}
     for contact in last_contacts(world):
         found.setdefault((id(contact.body_a), id(contact.body_b)), []).append(contact)
     return tuple(
@@ -454,7 +459,7 @@ def break_events(world: WorldRuntime) -> list[BreakEvent]:
     if constraints is None:
         return []
     joints = {joint.name: joint for joint in world.joints}
-    events = []
+    events: list[BreakEvent] = []
     for k in np.flatnonzero(constraints.column.equality_on == BROKEN).tolist():
         frame, force, torque = constraints.column.equality_break[k].tolist()
         equality = constraints.equalities[k]
@@ -503,7 +508,7 @@ def carry_contacts(world: WorldRuntime) -> None:
     runtime = world._runtime
     if not kept or runtime is None:
         return
-    going_on = []
+    going_on: list[tuple[int, int]] = []
     for touch in kept:
         bodies = (touch.body_a, touch.body_b)
         if all(body is None or body.is_valid for body in bodies):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a multibody seen as one: chains, branches, linkages and any group of links and joints.
+"""Subsets of a multibody: chains, branches, linkages and groups of links and joints.
 
 A group owns and copies nothing. It keeps handles, and its vectors and matrices are the rows and columns
 of the multibody's that belong to its degrees of freedom, in the order of the multibody.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Links of a multibody below a link."""
+"""Subtrees: the links of a multibody below a link."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What users pass in, checked and turned into small arrays; what users get back, as fresh arrays.
+"""Checks of arguments, conversion to small arrays, and read-only results.
 
 A 4x4 transform stands for a pose; inside, poses are 7 numbers (position, xyzw).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,12 +21,40 @@ from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import check_body
 from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.texts import unwritable
-from worldline._src.spatial.poses import Array, read_only  # noqa: F401, users of values find it here
+from worldline._src.spatial.poses import (
+    Array,
+    read_only,  # noqa: F401 # pyright: ignore[reportUnusedImport] # users of values find it here
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 VectorLike = Sequence[float] | Array
 TransformLike = Sequence[Sequence[float]] | Array
 _ISFINITE = math.isfinite
 _F64 = np.dtype(np.float64)
+_WHOLE: tuple[type, ...] = (int, np.integer)
+_NUMBER: tuple[type, ...] = (int, float, np.floating, np.integer)
+
+
+def is_array(value: object) -> TypeIs[np.ndarray]:
+    """Whether a value is an array."""
+    return isinstance(value, np.ndarray)
+
+
+def is_mapping(value: object) -> TypeIs[Mapping[Any, Any]]:
+    """Whether a value has entries by key."""
+    return isinstance(value, Mapping)
+
+
+def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
+    """Whether a value is a sequence; arrays are none, texts are."""
+    return isinstance(value, Sequence)
+
+
+def is_iterable(value: object) -> TypeIs[Iterable[Any]]:
+    """Whether a value holds several, one by one; a text is one."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
 def real(value: Any, what: str) -> float:
@@ -71,7 +99,7 @@ def any_number(value: Any, what: str) -> float:
 
 def _number(value: Any, what: str) -> float:
     """Anything that is a float64, NaN too."""
-    if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, np.floating, np.integer)):
+    if isinstance(value, (bool, str, bytes)) or not isinstance(value, _NUMBER):
         raise ShapeError(f"{what} must be a number, got {value!r}")
     try:
         return float(value)
@@ -253,9 +281,15 @@ def quaternion_from_vector(r: ArrayLike) -> Array:
     return np.array((k * x, k * y, k * z, math.cos(0.5 * angle)))
 
 
+def indices(parts: Iterable[slice]) -> np.ndarray:
+    """Indices of several slices, one after the other."""
+    found: list[range] = [range(part.start, part.stop) for part in parts]
+    return np.concatenate([np.zeros(0, np.int64), *found])
+
+
 def count(value: Any, what: str) -> int:
     """A whole number of 64 bits; True and False are none."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, bool) or not isinstance(value, _WHOLE):
         raise ShapeError(f"{what} must be a whole number, got {value!r}")
     if not -(1 << 63) <= value < 1 << 63:
         raise ArgumentError(f"{what} must be within the range of a 64-bit integer, got a larger number")
@@ -283,14 +317,14 @@ def mapping(value: Any, what: str) -> Mapping[Any, Any]:
     """Things by name; none for None."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise ShapeError(f"{what} must be arrays by name, got {value!r}")
     return value
 
 
 def several(value: Any, what: str) -> list[Any]:
     """What can be gone through, one by one; a text is one thing."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if not is_iterable(value):
         raise ShapeError(f"{what} must be several, got {value!r}")
     try:
         return list(value)
@@ -301,6 +335,8 @@ def several(value: Any, what: str) -> list[Any]:
 
 def flag(value: Any, what: str) -> bool:
     """True or False."""
-    if not isinstance(value, (bool, np.bool_)):
+    if isinstance(value, bool):
+        return value
+    if type(value) is not np.bool_:
         raise ShapeError(f"{what} must be True or False, got {value!r}")
     return bool(value)

@@ -99,16 +99,17 @@ class VisibilityQueries(KnownNames):
             raise ArgumentError(f"width times height must be at most {_MOST_RAYS}, got {columns} and {rows}")
         reach = values.positive(far, "far")
         tall = np.tan(0.5 * np.radians(opening))
-        x = (2.0 * (np.arange(columns) + 0.5) / columns - 1.0) * tall * columns / rows
-        y = (1.0 - 2.0 * (np.arange(rows) + 0.5) / rows) * tall
-        ahead = np.stack([*np.meshgrid(x, y), np.full((rows, columns), -1.0)], axis=-1).reshape(-1, 3)
+        x: Array = (2.0 * (np.arange(columns) + 0.5) / columns - 1.0) * tall * columns / rows
+        y: Array = (1.0 - 2.0 * (np.arange(rows) + 0.5) / rows) * tall
+        across: tuple[Array, ...] = np.meshgrid(x, y)
+        ahead = np.stack([*across, np.full((rows, columns), -1.0)], axis=-1).reshape(-1, 3)
         ways = ahead / np.linalg.norm(ahead, axis=1, keepdims=True) @ R.T
         found = queries.raycast(world, np.broadcast_to(p, ways.shape), p + reach * ways)
         hit = np.isfinite(found.fractions)
         seen: dict[RigidBody | Link | None, list[int]] = {}
         for k in np.flatnonzero(hit).tolist():
             seen.setdefault(found.bodies[k], []).append(k)
-        made = []
+        made: list[VisibleBody] = []
         for body, pixels in seen.items():
             nearest = pixels[int(np.argmin(found.fractions[pixels]))]
             made.append(

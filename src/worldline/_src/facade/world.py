@@ -22,8 +22,6 @@ from weakref import WeakMethod
 import numpy as np
 from numpy.typing import DTypeLike
 
-from worldline._src.collision.detector import CollisionDetector
-from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, BusyError, OperationError, require_kind
 from worldline._src.facade import (
     cloning,
@@ -109,7 +107,7 @@ from worldline._src.facade.world_balance import WorldBalance
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_kind import known_kind
 from worldline._src.facade.world_state import WorldControl, WorldState
-from worldline._src.later import DeferredModule
+from worldline._src.later import DeferredModule, without_collection
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.geometry import SiteShape
 from worldline._src.scene.report import Report
@@ -123,7 +121,9 @@ from worldline._src.step.thread_guard import FREE, STEP
 from worldline._src.step.user_kernels import Kernel
 
 if TYPE_CHECKING:
+    from worldline._src.collision.detector import CollisionDetector
     from worldline._src.collision.results import CollisionOption
+    from worldline._src.collision.shapes import CollisionShape
     from worldline._src.facade import (
         derivatives,
         explain,
@@ -483,6 +483,7 @@ class World(KnownNames):
     def validate_topology(self) -> None:
         """Check everything that entering simulation mode checks, and change nothing."""
         self._live()
+        loop_closure.require_initially_closed(self)
 
     def enter_simulation_mode(self) -> None:
         """End design mode: check everything, compile, and remember the state that `reset` returns to."""
@@ -548,7 +549,7 @@ class World(KnownNames):
         if executor is not None:
             require_executor(executor).step(self, n)
             return
-        if n.__class__ is not int:
+        if n.__class__ is not int or n >> 63:
             n = values.count(n, "n of step")
         if n <= 0:
             if n < 0:
@@ -2271,7 +2272,8 @@ class World(KnownNames):
         if not self._compiling.acquire(False):
             raise BusyError("another thread compiles this World; one thread at a time may use a World")
         try:
-            return self._compile_alone()
+            with without_collection():
+                return self._compile_alone()
         finally:
             self._compiling.release()
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays of one world that the next step begins with, by the names that batches have for them."""
+"""The arrays of a world that a step starts from, by the names they have in batches."""
 
 from __future__ import annotations
 

@@ -29,5 +29,6 @@ def unpickled(kind: type[W], data: bytes, profiling: bool) -> W:
 
 def own_attributes(world: WorldRuntime) -> dict[str, Any]:
     """Attributes of the instance that a World does not have by itself."""
-    known = vars(kind_named("World")())
+    blank: object = kind_named("World")()
+    known = vars(blank)
     return {name: value for name, value in vars(world).items() if name not in known}

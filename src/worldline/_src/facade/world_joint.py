@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that the World owns, between bodies and links that trees move already; they can break."""
+"""World-owned joints between bodies and links that trees move already; they can break."""
 
 from __future__ import annotations
 
@@ -178,7 +178,8 @@ class WorldJoint(WorldJointPassive):
 
     def _ends(self) -> tuple[Array, Array, Frame, Frame]:
         """Poses of the joint frame on parent and child in the world, and the two frames."""
-        poses, frames = [], []
+        poses: list[Array] = []
+        frames: list[Frame] = []
         for ref in (self._described.parent, self._described.child):
             frame = self._end(ref) or Frame.world()
             if ref.frame is not None:
@@ -249,7 +250,7 @@ class WorldJoint(WorldJointPassive):
         self._require_motor("acceleration")
         X_a, X_b, parent, child = self._ends()
         axis, point = values.matrix_of(X_a)[:3, :3] @ self.axis, X_b[:3]
-        rates = []
+        rates: list[Array] = []
         for frame in (parent, child):
             linear, angular = frame._acceleration()
             if self.type is JointType.PRISMATIC:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motors of joints that the World owns: commands, actuator types, limits of effort and velocity."""
+"""Motors of world-owned joints: commands, actuator types, limits of effort and velocity."""
 
 from __future__ import annotations
 

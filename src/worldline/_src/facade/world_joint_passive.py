@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Springs, dampers, dry friction and armature of joints that the World owns."""
+"""Springs, dampers, dry friction and armature of world-owned joints."""
 
 from __future__ import annotations
 

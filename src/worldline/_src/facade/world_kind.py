@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that must be objects of a World: what else is given is refused by name.
+"""Checks of arguments that must be objects of a World.
 
 Modules of the World import this one, so that classes make themselves known here.
 """

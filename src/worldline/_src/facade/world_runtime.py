@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What handles and parts need of the World that they belong to.
+"""The interface of a World for its handles and parts.
 
 `World` is above them all: it makes them and passes itself. They know this protocol alone, so that imports of
 the facade go one way, also those for types. Entries of tables of handles are Any here; the modules that read

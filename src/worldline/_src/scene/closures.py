@@ -104,6 +104,11 @@ class LoopClosure(Struct):
     allow_collision: bool = field(
         default=False, converter=FLAG, doc="Whether the two connected links may touch."
     )
+    initial_tolerance: float | None = field(
+        default=None,
+        converter=OptionalOf(NON_NEGATIVE),
+        doc="Largest residual with which a simulation may start, m or rad; None for any.",
+    )
 
 
 class CouplerMode(SceneEnum):
