@@ -101,7 +101,7 @@ def test_handles_do_not_import_world():
 
 ABOVE = sorted(
     f"facade.{name}"
-    for name in "batch.derivatives batch.lane_worlds batch.objects batch.own_parameters batch.parameters batch.rollout batch.template "
+    for name in "batch.derivatives batch.lane_worlds batch.mixed_batch batch.objects batch.own_parameters batch.parameters batch.rollout batch.template "
     "batch.thread_worlds batch.world_batch differentiable_rollout dump skeletons".split()
 )
 

@@ -61,7 +61,7 @@ def ik_task():
 
 
 def projection():
-    return sx.ClosureProjectionReport(True, 1, 1e-9, 0.0, np.zeros(1), SimpleNamespace(rows=0))
+    return sx.ClosureProjectionReport(True, 1, 1e-9, 0.0, ("loop",), np.zeros(1), SimpleNamespace(rows=0))
 
 
 def step_function():
@@ -105,6 +105,8 @@ def end_effector():
 MADE = {
     "worldline.simulation.BatchParameters": lambda: batch().parameters,
     "worldline.simulation.ClosureProjectionReport": projection,
+    "worldline.simulation.FlatArticulationView": lambda: sx.MixedBatch([ik_task()[0]]).articulations("*"),
+    "worldline.simulation.MixedBatch": lambda: sx.MixedBatch([ik_task()[0]]),
     "worldline.model.ArticulationView": lambda: ArticulationView(arm(), "arm"),
     "worldline.model.LaneSimulation": lambda: LaneSimulation(arm(), 2),
     "worldline.model.Simulation": lambda: Simulation(arm()),

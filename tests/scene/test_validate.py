@@ -14,6 +14,7 @@ from faulty_scenes import FAULTS, arm, hand, scene
 
 from worldline import msd
 from worldline._src.errors import SceneError
+from worldline._src.scene import base
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.limits import Limits
 from worldline._src.scene.rules import RULES
@@ -39,6 +40,32 @@ def test_fault_is_found_and_named(fault: str) -> None:
     assert given in problem.message
     assert allowed.removeprefix("an ") in problem.message or allowed in problem.message
     assert str(problem) in str(caught.value)
+
+
+def problems_of_all(monkeypatch: pytest.MonkeyPatch, few: int) -> list[list[str]]:
+    """Problems of every faulty scene where checks are written after `few` objects of a class."""
+    left: list[type] = [base.Struct]
+    while left:
+        cls = left.pop()
+        left += cls.__subclasses__()
+        monkeypatch.setattr(cls, "_checks", None)
+        monkeypatch.setattr(cls, "_checked", 0)
+    monkeypatch.setattr(base, "_FEW", few)
+    found = []
+    for change, *_ in FAULTS.values():
+        world = scene()
+        change(world)
+        with pytest.raises(SceneError) as caught:
+            world.validate()
+        found.append(sorted(map(str, caught.value.problems)))
+    return found
+
+
+def test_written_checks_find_what_kinds_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert problems_of_all(monkeypatch, 0) == problems_of_all(monkeypatch, 10**9)
+    assert msd.Link._checks is None
+    problems_of_all(monkeypatch, 0)
+    assert msd.Link._checks is not None
 
 
 def test_every_rule_has_a_fault_of_its_own() -> None:

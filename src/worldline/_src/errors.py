@@ -43,8 +43,16 @@ from typing import Any
 from worldline._src.named_tuple import NamedTuple
 
 
+def writable(text: str) -> str:
+    """A text that any stream takes: unpaired surrogates, which names from outside may have, are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class WorldlineError(Exception):
     """Base class of everything Worldline raises on purpose."""
+
+    def __str__(self) -> str:
+        return writable(super().__str__())
 
 
 class ArgumentError(WorldlineError, ValueError):
@@ -244,7 +252,7 @@ class UnreadableFileError(SceneError, OSError):
 
     def __str__(self) -> str:
         # OSError would print its number and file name a second time
-        return str(self.args[0])
+        return writable(str(self.args[0]))
 
     def __reduce__(self):
         state = {"filename": self.filename, "errno": self.errno, "strerror": self.strerror}
@@ -282,7 +290,7 @@ class NotFoundError(WorldlineError, KeyError):
 
     def __str__(self) -> str:
         # KeyError shows the repr of its argument, which hides the sentence in quotes
-        return str(self.args[0]) if self.args else ""
+        return writable(str(self.args[0])) if self.args else ""
 
 
 _MADE_BY = {

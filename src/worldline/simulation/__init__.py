@@ -20,8 +20,10 @@ if _typing.TYPE_CHECKING:
     from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
     from worldline._src.drawing.cameras import LookAt
     from worldline._src.facade.batch.contacts import BatchContacts
+    from worldline._src.facade.batch.flat_view import FlatArticulationView
     from worldline._src.facade.batch.functions import BatchStepContext, BatchStepFunction
     from worldline._src.facade.batch.handles import BatchJoint, BatchLink, BatchMultibody, BatchRigidBody
+    from worldline._src.facade.batch.mixed_batch import MixedBatch
     from worldline._src.facade.batch.parameters import BatchParameters
     from worldline._src.facade.batch.randomization import (
         Choice,
@@ -119,6 +121,7 @@ if _typing.TYPE_CHECKING:
     from worldline._src.facade.world import World
     from worldline._src.facade.world_joint import WorldJoint
     from worldline._src.facade.world_state import WorldControl, WorldState
+    from worldline._src.render.batch_pictures import render_batch
     from worldline._src.render.pictures import Picture
     from worldline._src.render.renderer import Renderer, render
     from worldline._src.step.divergence import DivergencePolicy
@@ -126,6 +129,7 @@ if _typing.TYPE_CHECKING:
     from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
     from worldline._src.step.simulation import StepFailure
     from worldline._src.step.stepping import MultibodyIntegrationFamily
+    from worldline._src.viewer.batch_viewer import BatchViewer, view_batch
     from worldline._src.viewer.viewer import Viewer, view
     from worldline.simulation import compute as compute
     from worldline.simulation import diff as diff
@@ -146,6 +150,8 @@ else:
             "facade.batch.randomization": "Choice LogUniform Normal Randomization Randomized Uniform",
             "facade.batch.selection": "BatchSelection BatchWorld",
             "facade.batch.world_batch": "WorldBatch",
+            "facade.batch.mixed_batch": "MixedBatch",
+            "facade.batch.flat_view": "FlatArticulationView",
             "facade.body_options": "LinkOptions RigidBodyOptions",
             "facade.capabilities": "Capability capabilities",
             "facade.closure_projection": "ClosureProjectionOptions ClosureProjectionReport",
@@ -201,6 +207,7 @@ else:
             "facade.world": "World",
             "facade.world_joint": "WorldJoint",
             "facade.world_state": "WorldControl WorldState",
+            "render.batch_pictures": "render_batch",
             "render.pictures": "Picture",
             "render.renderer": "Renderer render",
             "step.divergence": "DivergencePolicy",
@@ -208,6 +215,7 @@ else:
             "step.profiling": "WorldStepProfile WorldStepStageProfile",
             "step.simulation": "StepFailure",
             "step.stepping": "MultibodyIntegrationFamily",
+            "viewer.batch_viewer": "BatchViewer view_batch",
             "viewer.viewer": "Viewer view",
             "": "compute diff rendering sensors state",
         },
@@ -224,6 +232,7 @@ __all__ = [
     "BatchSelection",
     "BatchStepContext",
     "BatchStepFunction",
+    "BatchViewer",
     "BatchWorld",
     "BodyClearance",
     "BodyDistance",
@@ -261,6 +270,7 @@ __all__ = [
     "EnergyLedger",
     "Explanation",
     "FixedFrame",
+    "FlatArticulationView",
     "Frame",
     "FreeFrame",
     "FunctionSensor",
@@ -289,6 +299,7 @@ __all__ = [
     "LoopClosureRuntimePolicy",
     "LoopClosureSpec",
     "Marker",
+    "MixedBatch",
     "ModelFormat",
     "Multibody",
     "MultibodyIntegrationFamily",
@@ -359,7 +370,9 @@ __all__ = [
     "dump_scene_text",
     "float64",
     "render",
+    "render_batch",
     "view",
+    "view_batch",
 ]
 
 

@@ -55,6 +55,7 @@ class Arenas:
         pairs: int = 0,
         contacts: int = 0,
         fixed_contacts: int = 0,
+        candidates: int = 0,
     ) -> None:
         geometry, row = _geometries(shapes)
         n = len(shapes)
@@ -77,6 +78,7 @@ class Arenas:
             "nexplicit": len(explicit),
             "ntree": 2 * n + 2,
             "nfixed_contact": fixed_contacts,
+            "ncandidate": candidates,
         }
         self.sizes = sizes
         self._lay_out()
@@ -131,9 +133,9 @@ class Arenas:
             rows = min(len(old), len(new))
             new[:rows] = old[:rows]
 
-    def make_room(self, *, pairs: int = 0, contacts: int = 0) -> None:
+    def make_room(self, *, pairs: int = 0, contacts: int = 0, fixed_contacts: int = 0) -> None:
         """Grow the tables of pairs and contacts, at least doubling what is too small."""
-        needs = (("npair", pairs), ("ncontact", contacts))
+        needs = (("npair", pairs), ("ncontact", contacts), ("nfixed_contact", fixed_contacts))
         short = {
             name: max(needed, 2 * self.sizes[name]) for name, needed in needs if needed > self.sizes[name]
         }

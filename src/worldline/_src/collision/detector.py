@@ -20,7 +20,9 @@ from worldline._src.errors import (
     FixedAttributes,
     UnknownCapabilityError,
     nearest_name,
+    require_kind,
 )
+from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 
 
@@ -53,17 +55,22 @@ class CollisionDetector(FixedAttributes, abc.ABC):
     @staticmethod
     def create(name: str = "native") -> CollisionDetector:
         """The detector of a name: "native", or "coal" where that package is installed."""
-        maker = CollisionDetector._makers.get(name)
+        maker = CollisionDetector._makers.get(name) if isinstance(name, str) else None
         if maker is None:
             known = sorted(CollisionDetector._makers)
+            hint = nearest_name(str(name), known)
             raise UnknownCapabilityError(
-                f"no collision detector {name!r}; there are {', '.join(known)}{nearest_name(name, known)}"
+                f"no collision detector {name!r}; there are {', '.join(known)}{hint}"
             )
         return maker()
 
     @staticmethod
     def register(name: str, maker: Callable[[], CollisionDetector]) -> None:
         """Make a detector available under a name."""
+        if not isinstance(name, str) or not name or unwritable(name):
+            raise ArgumentError(f"name of a collision detector must be a text, got {name!r}")
+        if not callable(maker):
+            raise ArgumentError(f"maker of collision detector '{name}' must be callable, got {maker!r}")
         CollisionDetector._makers[name] = maker
 
     @staticmethod
@@ -108,6 +115,8 @@ class CollisionDetector(FixedAttributes, abc.ABC):
         self, group: CollisionGroup, shape: CollisionShape, pose: VectorLike
     ) -> list[CollisionObject]:
         """Objects of a group that a shape at a pose overlaps."""
+        require_kind(group, CollisionGroup, "group", "overlap")
+        require_kind(shape, CollisionShape, "shape", "overlap")
         probe = self.create_group()
         probe.add(shape, pose=pose)
         found = self.collide(group, probe)
@@ -119,6 +128,7 @@ class CollisionDetector(FixedAttributes, abc.ABC):
 
         The distance is negative inside.
         """
+        require_kind(group, CollisionGroup, "group", "closest_point")
         probe = self.create_group()
         tiny, at = 1e-9, numbers(point, (3,), "point")
         probe.add(CollisionShape.sphere(tiny), pose=np.concatenate([at, [0, 0, 0, 1]]))

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+import numpy as np
+
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError, require_kind
 
 if TYPE_CHECKING:
     from worldline._src.collision.group import CollisionGroup, CollisionObject
@@ -43,6 +45,7 @@ class CollisionFilter(FixedAttributes):
     def set_ignored(self, a: CollisionObject, b: CollisionObject, ignored: bool = True) -> None:
         """Leave a pair out, or take it in again; the order does not matter."""
         pair = self._pair(a, b)
+        _flag(ignored, "ignored")
         if ignored:
             self.ignored.add(pair)
         else:
@@ -66,6 +69,7 @@ class CollisionFilter(FixedAttributes):
     def set_explicit(self, a: CollisionObject, b: CollisionObject, explicit: bool = True) -> None:
         """Test a pair whatever the other filters say, or no longer."""
         pair = self._pair(a, b)
+        _flag(explicit, "explicit")
         if explicit:
             self.explicit.add(pair)
         else:
@@ -91,6 +95,8 @@ class CollisionFilter(FixedAttributes):
         self._join(self.quiet, objects)
 
     def _join(self, table: dict[int, int], objects: Iterable[CollisionObject]) -> None:
+        if not isinstance(objects, Iterable) or isinstance(objects, (str, bytes, np.ndarray)):
+            raise ArgumentError(f"objects must be several CollisionObject, got {objects!r}")
         members = list(objects)
         for member in members:
             self._own(member)
@@ -99,6 +105,10 @@ class CollisionFilter(FixedAttributes):
         self._group.changed()
 
     def _own(self, item: CollisionObject) -> None:
+        # a group is made with a filter: the other module has been imported by now
+        from worldline._src.collision.group import CollisionObject as kind
+
+        require_kind(item, kind, "object", "CollisionFilter")
         if item.group is not self._group:
             raise OperationError(f"{item.name!r} belongs to another group")
 
@@ -108,3 +118,8 @@ class CollisionFilter(FixedAttributes):
         if a is b:
             raise ArgumentError(f"a pair needs two objects, got {a.name!r} twice")
         return min(a.index, b.index), max(a.index, b.index)
+
+
+def _flag(value: object, what: str) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{what} must be True or False, got {value!r}")

@@ -11,7 +11,8 @@ import numpy as np
 
 from worldline._src.collision.filters import CollisionFilter
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError, ShapeError
+from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers, read_only, transform
 
 ALL_BITS = 0xFFFF_FFFF
@@ -84,6 +85,10 @@ class CollisionGroup(FixedAttributes):
         return iter(self._objects)
 
     def __getitem__(self, index: int) -> CollisionObject:
+        if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
+            raise ShapeError(f"index of an object must be a whole number, got {index!r}")
+        if not -len(self._objects) <= index < len(self._objects):
+            raise IndexError(f"a group of {len(self._objects)} objects has none of index {index}")
         return self._objects[index]
 
     @property
@@ -118,11 +123,17 @@ class CollisionGroup(FixedAttributes):
             collide_group: Bits of the groups it is in.
             collide_with: Bits of the groups it touches; a pair touches when either side says so.
         """
-        parts = (shapes,) if isinstance(shapes, CollisionShape) else tuple(shapes)
+        parts = (shapes,) if isinstance(shapes, CollisionShape) else ()
+        if isinstance(shapes, (list, tuple)):
+            parts = tuple(shapes)
         if not parts or not all(isinstance(part, CollisionShape) for part in parts):
             raise ArgumentError(f"an object needs one or more CollisionShape, got {shapes!r}")
         if not 0.0 <= float(numbers(margin, (), "margin")) < 1e9:
             raise ArgumentError(f"margin must be a distance of 0 m or more, got {margin}")
+        if not isinstance(name, str):
+            raise ArgumentError(f"name of an object must be a text, got {name!r}")
+        if fault := unwritable(name):
+            raise ArgumentError(f"name of an object must not contain {fault}, got {name!r}")
         if not isinstance(static, (bool, np.bool_)):
             raise ArgumentError(f"static must be True or False, got {static!r}")
         for what, bits in (("collide_group", collide_group), ("collide_with", collide_with)):

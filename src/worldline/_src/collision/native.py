@@ -13,7 +13,7 @@ from worldline._src.collision import results
 from worldline._src.collision.detector import CollisionDetector, rays_of
 from worldline._src.collision.group import CollisionGroup, OtherGroup
 from worldline._src.collision.scene import NativeScene, Rays
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.masked import has_masked_entries
@@ -32,7 +32,9 @@ class NativeDetector(CollisionDetector):
 
     def scene(self, group: CollisionGroup, other: OtherGroup = None) -> NativeScene:
         """The tables of a group, kept while its objects and filters stay; those of two are made anew."""
+        require_kind(group, CollisionGroup, "group", "scene")
         if other is not None:
+            require_kind(other, CollisionGroup, "other", "scene")
             return NativeScene(group, other)
         scene = self._scenes.get(group)
         if scene is None or not scene.is_current:
@@ -42,6 +44,7 @@ class NativeDetector(CollisionDetector):
     def collide(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.CollisionOption | None = None
     ) -> results.CollisionResult:
+        _check("collide", group, other, option, results.CollisionOption)
         option = option or results.CollisionOption()
         groups = (group, other or group)
         if not len(group) or (other is not None and not len(other)):
@@ -56,9 +59,13 @@ class NativeDetector(CollisionDetector):
         return _contacts(scene, rows, ids, groups)
 
     def distances(self, group: CollisionGroup, pairs: results.PairsLike) -> results.PairDistances:
+        require_kind(group, CollisionGroup, "group", "distances")
         if has_masked_entries(pairs):
             raise ArgumentError("pairs must not have masked entries; fill them first")
-        wanted = np.asarray(pairs)
+        try:
+            wanted = np.asarray(pairs)
+        except (ValueError, OverflowError):
+            raise ArgumentError(f"pairs must be n x 2 integers, got {pairs!r}") from None
         if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):
             raise ArgumentError(f"pairs must be n x 2 integers, got {wanted.dtype} {wanted.shape}")
         if len(wanted) and (
@@ -77,6 +84,7 @@ class NativeDetector(CollisionDetector):
     def distance(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
     ) -> results.DistanceResult:
+        _check("distance", group, other, option, results.DistanceOption)
         option = option or results.DistanceOption()
         nothing = results.DistanceResult(
             np.inf, _NO_POINT.copy(), _NO_POINT.copy(), _NO_POINT.copy(), None, None
@@ -108,6 +116,7 @@ class NativeDetector(CollisionDetector):
         end: VectorLike,
         option: results.RaycastOption | None = None,
     ) -> results.RaycastResult:
+        _check("raycast", group, None, option, results.RaycastOption)
         a, b = rays_of(start, end)
         if option is not None and option.all_hits:
             return self._all_hits(group, a, b)
@@ -131,6 +140,15 @@ class NativeDetector(CollisionDetector):
         hitting = np.flatnonzero(every.share <= 1.0)
         order = hitting[np.argsort(every.share[hitting], kind="stable")]
         return _hits(scene, Rays(*(column[order] for column in every)), group)
+
+
+def _check(where: str, group: object, other: object, option: object, kind: type) -> None:
+    """Refuse what are no groups and no options of a query."""
+    require_kind(group, CollisionGroup, "group", where)
+    if other is not None:
+        require_kind(other, CollisionGroup, "other", where)
+    if option is not None:
+        require_kind(option, kind, "option", where)
 
 
 def _contacts(

@@ -8,7 +8,7 @@ result does not depend on who computes which share.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from worldline._src.errors import StepFailure
 from worldline._src.facade.batch.contacts import BatchContacts
 from worldline._src.facade.batch.rollout import Feedback, RolloutTrajectory, count_of, sequence_of, states_of
 from worldline._src.facade.batch.template import BatchSource
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 

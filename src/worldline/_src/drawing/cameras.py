@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from worldline._src.drawing.items import SHOWN_GROUPS, Items
 from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, nearest_name
 from worldline._src.facade import values
 from worldline._src.facade.values import VectorLike
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
 from worldline._src.spatial.poses import Array, compose, quaternion, rotation
 

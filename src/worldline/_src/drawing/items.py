@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of a World as things to draw: triangles, a stretch, a look, a body and a place on it.
+"""Drawable items of the shapes of a World: triangles, scale, look, body and local pose.
 
 An item is made once; a frame is one pose for every item (`Items.poses`). Items that differ only in stretch,
 colour and place share their triangles, which `Item.mesh_key` tells.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Colours and textures: what a surface looks like, from the materials of a scene.
+"""Colours and textures of surfaces, from the materials of a scene.
 
 A colour of the shape wins over its material's. Bodies that say nothing get a colour of their own from a small
 palette, and a ground that says nothing is a quiet checker, because a plain one shows no motion.
@@ -11,11 +11,11 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import CapabilityError, SceneError, unreadable
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.limits import LIMITS
 from worldline._src.scene.materials import BuildinAttr, Mark, Material, Texture, TextureType
 from worldline._src.scene.world import World as Scene

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn beside the shapes: sites, frames, joint axes, centres of mass, contacts and tendons.
+"""Marks beside the shapes: sites, frames, joint axes, centres of mass, contacts and tendons.
 
 Everything is computed from poses of bodies that the caller has, in world coordinates, for one frame.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from worldline._src.facade.contacts import _touching as touching
 from worldline._src.facade.frame import FixedFrame, FreeFrame
 from worldline._src.model.kinds import JointType, ShapeKind
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are: poses of all bodies and of what hangs on them, many at once.
+"""Poses of all bodies and of the objects attached to them, many at once.
 
 Poses are computed from a copy of the coordinates in memory of their own. Drawing may therefore run in
 another thread than the one that steps, and never marks a pose of the World as read.

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from worldline._src.envs.task import Outcome, Reading, Task
-from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.envs.task import Outcome, Reading, ServoTask
 from worldline._src.spatial.poses import Array
 
 _FINGERS = 12
@@ -18,7 +17,7 @@ _FINGERS = 12
 
 
 @dataclass(kw_only=True)
-class HandTurn(Task):
+class HandTurn(ServoTask):
     """Turn a cube on the palm about the vertical with four fingers.
 
     Actions are changes of the angles that position servos lead to, as shares of `action_scale`. Observed are
@@ -30,7 +29,6 @@ class HandTurn(Task):
 
     scene_file: ClassVar[str] = "hand.xml"
     episode_steps: ClassVar[int] = 500
-    camera: ClassVar[str | None] = None
 
     action_scale: float = 0.15
     most_rate: float = 3.0
@@ -41,32 +39,14 @@ class HandTurn(Task):
     palm_size: float = 0.09
     reset_noise_scale: float = 0.05
 
-    def begin(self, batch: WorldBatch) -> None:
-        super().begin(batch)
-        batch.reset(keyframe="ready")
-        self.start_q = batch.joint_positions[0].copy()
-        self._ready = batch.controls[0].copy()
-        self._lower, self._upper = super().action_bounds
-
-    @property
-    def action_bounds(self) -> tuple[Array, Array]:
-        return -np.ones(_FINGERS), np.ones(_FINGERS)
-
-    def controls(self, actions: Array) -> Array:
-        moved = self.batch.controls + self.action_scale * np.clip(actions, -1.0, 1.0)
-        return np.clip(moved, self._lower, self._upper)
-
     def start(self, world: int, rng: np.random.Generator) -> tuple[Array, Array]:
         q, scale = self.start_q.copy(), self.reset_noise_scale
         q[:_FINGERS] += rng.uniform(-scale, scale, _FINGERS)
         heading = rng.uniform(-np.pi, np.pi)
         q[_FINGERS : _FINGERS + 2] += 0.1 * rng.uniform(-scale, scale, 2)
         q[_FINGERS + 3 :] = 0.0, 0.0, np.sin(0.5 * heading), np.cos(0.5 * heading)
-        self.batch.controls[world] = self._ready
+        self.batch.controls[world] = self.ready_controls
         return q, np.zeros_like(self.start_v)
-
-    def place(self) -> Array:
-        return np.zeros(0)
 
     def read(self, which: np.ndarray) -> Reading:
         part = self.batch.select(which)

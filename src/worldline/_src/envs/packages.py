@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that learning environments need beside the library."""
+"""Optional packages of the learning environments."""
 
 from __future__ import annotations
 

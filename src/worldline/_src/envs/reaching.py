@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from worldline._src.envs.task import Outcome, Reading, Task
+from worldline._src.envs.task import Outcome, Reading, ServoTask, Task
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.spatial.poses import Array
 
@@ -65,7 +65,7 @@ class Reacher(Task):
 
 
 @dataclass(kw_only=True)
-class ArmReach(Task):
+class ArmReach(ServoTask):
     """Lead the tool of an arm with six joints to a target in space.
 
     Actions are changes of the angles that position servos lead to, as shares of `action_scale`. Observed are
@@ -76,7 +76,6 @@ class ArmReach(Task):
 
     scene_file: ClassVar[str] = "arm.xml"
     episode_steps: ClassVar[int] = 150
-    camera: ClassVar[str | None] = None
 
     frame_skip: int = 5
     action_scale: float = 0.05
@@ -88,19 +87,8 @@ class ArmReach(Task):
 
     def begin(self, batch: WorldBatch) -> None:
         super().begin(batch)
-        batch.reset(keyframe="ready")
-        self.start_q = batch.joint_positions[0].copy()
         self._tool = batch.body_names.index("tool")
         self.targets = np.zeros((batch.num_worlds, 3))
-        self._lower, self._upper = super().action_bounds
-
-    @property
-    def action_bounds(self) -> tuple[Array, Array]:
-        return -np.ones(len(self.start_q)), np.ones(len(self.start_q))
-
-    def controls(self, actions: Array) -> Array:
-        moved = self.batch.controls + self.action_scale * np.clip(actions, -1.0, 1.0)
-        return np.clip(moved, self._lower, self._upper)
 
     def start(self, world: int, rng: np.random.Generator) -> tuple[Array, Array]:
         scale = self.reset_noise_scale
@@ -110,9 +98,6 @@ class ArmReach(Task):
         self.targets[world] = distance * np.cos(angle), distance * np.sin(angle), height
         self.batch.controls[world] = q
         return q, np.zeros_like(self.start_v)
-
-    def place(self) -> Array:
-        return np.zeros(0)
 
     def read(self, which: np.ndarray) -> Reading:
         part = self.batch.select(which)

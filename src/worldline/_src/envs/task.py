@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a learning task is: a scene, where episodes start, what is observed, rewarded and ended.
+"""Learning tasks: a scene, initial states, observations, rewards and termination.
 
 A task computes on all worlds of a batch at once. Arrays have the world as their first dimension.
 """
@@ -11,13 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.load import from_file
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
@@ -123,6 +124,35 @@ class Task(ABC):
 
     def acted(self, actions: Array) -> None:  # noqa: B027 # a task may do nothing
         """Called after a step with the actions it took."""
+
+
+@dataclass(kw_only=True)
+class ServoTask(Task):
+    """A task whose actions, -1 to 1, move the set points of position servos by shares of `action_scale`.
+
+    Episodes start from the keyframe "ready" of the scene.
+    """
+
+    camera: ClassVar[str | None] = None
+
+    action_scale: float = 0.1
+
+    def begin(self, batch: WorldBatch) -> None:
+        super().begin(batch)
+        batch.reset(keyframe="ready")
+        self.start_q, self.ready_controls = batch.joint_positions[0].copy(), batch.controls[0].copy()
+        self._lower, self._upper = super().action_bounds
+
+    @property
+    def action_bounds(self) -> tuple[Array, Array]:
+        return -np.ones(len(self.ready_controls)), np.ones(len(self.ready_controls))
+
+    def controls(self, actions: Array) -> Array:
+        moved = self.batch.controls + self.action_scale * np.clip(actions, -1.0, 1.0)
+        return np.clip(moved, self._lower, self._upper)
+
+    def place(self) -> Array:
+        return np.zeros(0)
 
 
 def _checked_option(value: Any, default: Any, what: str) -> Any:

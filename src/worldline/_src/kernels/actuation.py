@@ -50,6 +50,7 @@ def _affine(parameters, u, length, rate):
 @inline
 def current_rate(dynamics, u, control, speed, current):
     """di/dt = ((V - K speed) / R - i) / tau of a motor with inductance, before its limit."""
+    # i_steady = (V - K w) / R
     steady = (control - speed * dynamics[u, CONSTANT]) * (1.0 / dynamics[u, RESISTANCE])
     return (steady - current) * (1.0 / max(dynamics[u, TIME], _LEAST_TIME))
 
@@ -65,6 +66,7 @@ def _activation_rate(kind, dynamics, u, control, speed, activation):
         return clamp(rate, -most, most) if most > 0.0 else rate
     if kind == _MUSCLE_DYNAMICS:
         return muscle_rate(control, activation, time, dynamics[u, 1], dynamics[u, 2])
+    # a' = (u - a) / time
     return (control - activation) * (1.0 / max(time, _LEAST_TIME))
 
 
@@ -75,6 +77,7 @@ def drive_of(act, u, control):
     if at >= 0:
         drive = act.activation[at]
         if act.act_kind[u, 4] != 0:
+            # a(t + h) = a + h a'
             after = drive + act.activation_rate[at] * act.act_blend[u, 0]
             drive = within(act.act_activation_range, u, after)
     return drive
@@ -149,9 +152,11 @@ def actuator_forces(q, v, act_io, tau_io):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
         length, rate = constant(0.0, v[0]), constant(0.0, v[0])
         for i in range(low, high):
+            # L' = m . v
             rate = rate + act.act_moment[i] * v[act.act_dof[i]]
         if act.act_hold[u, 0] == LINEAR:
             for i in range(low, high):
+                # L = m . q
                 length = length + act.act_moment[i] * q[act.dof_q[act.act_dof[i]]]
         else:
             length = act.act_size[u, 0]
@@ -168,6 +173,7 @@ def actuator_forces(q, v, act_io, tau_io):
                 act.activation_rate[at] = _activation_rate(
                     kind, act.act_dynamics, u, control, rate, act.activation[at]
                 )
+            # f = gain(L, L') a + bias(L, L'), with a the control or the activation
             drive = drive_of(act, u, control)
             gain = constant(act.own_act_gain[u, 0], rate)
             if act.act_kind[u, 0] == AFFINE:
@@ -192,6 +198,7 @@ def actuator_forces(q, v, act_io, tau_io):
     for u in range(act.act_kind.shape[0]):
         k = act.act_tendon[u]
         if k >= 0:
+            # f_u <- f_u clamp(sum f) / sum f
             total = act.tendon_sum[k]
             allowed = clamp(total, act.tendon_force_range[k, 0], act.tendon_force_range[k, 1])
             pulls = absolute(total) > 0.0
@@ -209,6 +216,7 @@ def actuator_forces(q, v, act_io, tau_io):
     for u in range(act.act_kind.shape[0]):
         for i in range(act.act_span[u, 0], act.act_span[u, 1]):
             d = act.act_dof[i]
+            # tau_d += m_ud f_u
             act.act_sum[d] = act.act_sum[d] + act.act_moment[i] * act.act_force[u]
     for d in range(nv):
         allowed = clamp(act.act_sum[d], act.dof_force_range[d, 0], act.dof_force_range[d, 1])

@@ -22,6 +22,7 @@ def adhesion_moments(dof, tree, pos, found, shapes, body_link, act_io):
             a, b = found.contact_id[k, 2], found.contact_id[k, 3]
             reach = margin[found.contact_id[k, 0], 0] + margin[found.contact_id[k, 1], 0]
             if (a == body or b == body) and -found.contact[k, 6] < reach:
+                # dg/dt = n . (v_b - v_a): how fast contact k opens
                 count += 1
                 point = Vec3(found.contact[k, 0], found.contact[k, 1], found.contact[k, 2])
                 normal = Vec3(found.contact[k, 3], found.contact[k, 4], found.contact[k, 5])
@@ -29,5 +30,6 @@ def adhesion_moments(dof, tree, pos, found, shapes, body_link, act_io):
                 add_line_motion(dof, tree, pos, body_link[a], point, scale(normal, -1.0), moment)
         take_moments(act.act_span, act.act_dof, u, moment, act.act_moment)
         for i in range(act.act_span[u, 0], act.act_span[u, 1]):
+            # moment = -gear mean_k dg_k/dq, so that a positive force pulls the surfaces together
             act.act_moment[i] *= -act.act_gear[u, 0] / max(count, 1)
         act.act_size[u, 0] = 0.0

@@ -37,6 +37,7 @@ def anchor_poses(tree, pos, anchor_io):
         i = link[k]
         p, R = anchor_position(local, k), anchor_rotation(local, k)
         if i > 0:
+            # p_W = o + p_L + R_L p,  R_W = R_L R
             R_WL = load_mat3(pos.link_R, i)
             at = add(load_vec3(pos.link_p, i), rotate(R_WL, p))
             _store_pose(X, k, add(load_vec3(pos.link_origin, tree.link_root[i]), at), mat_mul(R_WL, R))

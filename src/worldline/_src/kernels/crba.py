@@ -17,6 +17,7 @@ def composites(tree, inertia, pos, crb_out):
     leaf, first = inertia.link_leaf, inertia.link_first
 
     for i in range(parent.shape[0] - 1, 0, -1):
+        # I_i^c = I_i + sum of I_j^c over children j
         I = link_inertia(inertia, pos, i)
         if leaf[i] == 0:
             I = add_inertia(I, load_inertia(crb_out, i))
@@ -36,6 +37,7 @@ def _row(dof, F, S, d, M_out):
     """Work of the momentum F of column `d` on every column above it, into both triangles."""
     e = dof.dof_parent[d]
     while e >= 0:
+        # M_de = S_e . I_c S_d
         x = power(F, load_motion(S, e))
         M_out[d, e] = x
         M_out[e, d] = x
@@ -45,6 +47,7 @@ def _row(dof, F, S, d, M_out):
 @inline
 def _four_rows(dof, F, S, d, M_out):
     """The same for columns d to d + 3, each above the next: what is above all four is read once."""
+    # the triangle among the four columns
     for i in range(1, 4):
         for j in range(i):
             x = power(F[i], load_motion(S, d + j))
@@ -52,6 +55,7 @@ def _four_rows(dof, F, S, d, M_out):
             M_out[d + j, d + i] = x
     e = dof.dof_parent[d]
     while e >= 0:
+        # entries of four columns with one above them
         S_e = load_motion(S, e)
         x, y, z, w = power(F[0], S_e), power(F[1], S_e), power(F[2], S_e), power(F[3], S_e)
         M_out[e, d], M_out[e, d + 1], M_out[e, d + 2], M_out[e, d + 3] = x, y, z, w
@@ -71,6 +75,7 @@ def crba(dof, inertia, pos, crb, M_out):
     d = 0
     while d < n:
         # momentum of the subtree moving along column d, then its work on every column above
+        # M_dd = S_d . I_c S_d + armature
         F = momentum(load_inertia(crb, link[d]), load_motion(S, d))
         M_out[d, d] = power(F, load_motion(S, d)) + armature[d]
         if d + 3 < n and above[d + 1] == d and above[d + 2] == d + 1 and above[d + 3] == d + 2:

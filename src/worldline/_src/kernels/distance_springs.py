@@ -24,6 +24,7 @@ def _velocity(tree, pos, link_V, link, point):
     """Velocity of a point of a link, world axes, and its position from the tree's reference point."""
     if link == 0:
         return Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+    # v_P = v + w x p, about the reference point of the tree
     p = sub(point, load_vec3(pos.link_origin, tree.link_root[link]))
     return velocity_at(load_motion(link_V, link), p), p
 
@@ -32,6 +33,7 @@ def _velocity(tree, pos, link_V, link, point):
 def _add_force(link_F_io, link, p, f):
     """link_F holds minus the external forces."""
     if link > 0:
+        # minus the wrench (p x f, f)
         F = Force(scale(cross(p, f), -1.0), scale(f, -1.0))
         store_spatial(link_F_io, link, add_force(load_force(link_F_io, link), F))
 
@@ -45,6 +47,7 @@ def spring_forces(tree, pos, link_V, anchors, spring_io, link_F_io):
         a, b = ends[k, 0], ends[k, 1]
         p_a, p_b = anchor_position(X, a), anchor_position(X, b)
         link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]
+        # L = |p_b - p_a|, e = (p_b - p_a) / L
         u = sub(p_b, p_a)
         length = dot(u, u) ** 0.5
         if spring_io.spring_on[k] == 0 or length < _SHORT:
@@ -52,7 +55,9 @@ def spring_forces(tree, pos, link_V, anchors, spring_io, link_F_io):
         e = scale(u, 1.0 / length)
         v_a, r_a = _velocity(tree, pos, link_V, link_a, p_a)
         v_b, r_b = _velocity(tree, pos, link_V, link_b, p_b)
+        # f = k (L - L_0) + b L', with L' = e . (v_b - v_a)
         force = number[k, 1] * (length - number[k, 0]) + number[k, 2] * dot(e, sub(v_b, v_a))
         spring_io.spring_force[k] = force
+        # e f on end a, -e f on end b
         _add_force(link_F_io, link_a, r_a, scale(e, force))
         _add_force(link_F_io, link_b, r_b, scale(e, -force))

@@ -40,6 +40,7 @@ def prescribed_speeds(drive, speed, v, h, a_out):
     """The acceleration that reaches a commanded speed, or rest, within one step."""
     for d in range(v.shape[0]):
         if drive.dof_drive[d] == VELOCITY:
+            # a = (v_target - v) / h
             a_out[d] = (speed[d] - v[d]) / h
         if drive.dof_drive[d] == LOCKED:
             a_out[d] = -v[d] / h
@@ -55,6 +56,7 @@ def prescribe(dof, drive, pos, given, link_c_io):
     for d in range(given.shape[0]):
         if drive.dof_drive[d] >= VELOCITY:
             i = dof.dof_link[d]
+            # c_i += S_d a_d
             given_A = scale_motion(load_motion(pos.dof_S, d), given[d])
             store_spatial(link_c_io, i, add_motion(load_motion(link_c_io, i), given_A))
 
@@ -74,5 +76,6 @@ def center_forces(body, inertia, pos, body_f, link_F_out):
         b = body.link_body[i]
         moment = Vec3(body_f[b, 0], body_f[b, 1], body_f[b, 2])
         f = Vec3(body_f[b, 3], body_f[b, 4], body_f[b, 5])
+        # -(t + c x f, f), about the reference point of the tree
         moment = add(moment, cross(center_of_mass(inertia, pos, i), f))
         store_spatial(link_F_out, i, Force(scale(moment, -1.0), scale(f, -1.0)))

@@ -28,11 +28,13 @@ _PI = 3.141592653589793
 
 @inline
 def _drag(density, area, v):
+    # f = -1/2 rho A |v| v
     return -0.5 * density * area * absolute(v) * v
 
 
 @inline
 def _spin_drag(density, size, across, along, w):
+    # t = -rho s (a^4 + b^4) |w| w / 64, about the side s, with sides a and b across
     return -density * size * (across**4 + along**4) * absolute(w) * w * (1.0 / 64.0)
 
 
@@ -49,9 +51,11 @@ def fluid_forces(inertia, pos, link_V, fluid_io, link_F_io):
         x, y, z = box[i, 0], box[i, 1], box[i, 2]
         if x + y + z == 0.0:
             continue
+        # twist of the box in its own axes, relative to the wind: w = R^T w_W, v = R^T (v_c - u)
         R = mat_mul(load_mat3(pos.link_R, i), anchor_rotation(box, i))
         c, V = center_of_mass(inertia, pos, i), load_motion(link_V, i)
         w, v = rotate_back(R, V.ang), rotate_back(R, sub(velocity_at(V, c), wind))
+        # Stokes, of a sphere of the mean width d: f = -3 pi d mu v, t = -pi d^3 mu w
         width = (x + y + z) / 3.0
         drag, spin = 3.0 * _PI * width * viscosity, _PI * width**3 * viscosity
         f = Vec3(
@@ -64,6 +68,7 @@ def fluid_forces(inertia, pos, link_V, fluid_io, link_F_io):
             _spin_drag(density, y, x, z, w.y) - spin * w.y,
             _spin_drag(density, z, x, y, w.z) - spin * w.z,
         )
+        # to world axes, and about the reference point of the tree: F = (t + c x f, f)
         f, t = rotate(R, f), rotate(R, t)
         kept[i, 0], kept[i, 1], kept[i, 2] = f.x, f.y, f.z
         kept[i, 3], kept[i, 4], kept[i, 5] = t.x, t.y, t.z

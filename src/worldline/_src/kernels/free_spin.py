@@ -41,6 +41,7 @@ _NO_TURN = 1e-16
 @inline
 def _solve(a, b, c, y):
     """x of [a b c] x = y, columns given."""
+    # Cramer's rule: x_1 = y . (b x c) / a . (b x c), and so on
     bc = cross(b, c)
     inverse = 1.0 / dot(a, bc)
     return Vec3(dot(y, bc) * inverse, dot(a, cross(y, c)) * inverse, dot(a, cross(b, y)) * inverse)
@@ -79,9 +80,11 @@ def turning(J, L, h):
     """
     start = _over_inertia(J, L)
     half = constant(0.5, h)
+    # s = 1/2 + min(1/2, (h |w|)^2 / 4)
     late = half + minimum(half, 0.25 * (h * h * dot(start, start)))
     end = start
     for _ in range(_ITERATIONS):
+        # residual g = I w - exp(-h u) L
         H = _turned_back(_between(start, end, late), h, L)
         gap = sub(sym_mul(J, end), H)
         # columns of I - s h [H]x, the derivative up to the change of the turn's axis
@@ -95,6 +98,7 @@ def turning(J, L, h):
         )
         end = sub(end, step)
     during = _between(start, end, late)
+    # momentum exactly: w = I^-1 exp(-h u) L
     end = _over_inertia(J, _turned_back(during, h, L))
     # a turn of radians a step has no solution nearby: then the body turns about its momentum and keeps both
     before, square = dot(start, L), dot(L, L)
@@ -149,8 +153,10 @@ def hold_spin(tree, inertia, pos, v, h, spin_io, a_io):
             if any_of(fast):
                 J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
                 Jw = sym_mul(J, w)
+                # momentum after all torques of the step, axes at its beginning: L = I w + h (I a + w x I w)
                 L = add(Jw, scale(add(sym_mul(J, a), cross(w, Jw)), h))
                 _, end = turning(J, L, h)
+                # what turning takes out of the body's axes: L - I w_end
                 gone = sub(L, sym_mul(J, end))
                 store_vec3(spin_out, i, _chosen(fast, gone, Vec3(zero, zero, zero)))
                 # the centre of mass goes on with the momentum of the step: its turning is no acceleration
@@ -165,6 +171,7 @@ def hold_spin(tree, inertia, pos, v, h, spin_io, a_io):
 @inline
 def _turn_body(inertia, pos, i, d, turns, w, h, taken, v_io, rate_out):
     J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
+    # L = I w + what `hold_spin` set aside
     L = add(sym_mul(J, w), load_vec3(taken, i))
     during, end = turning(J, L, h)
     # contacts balance energy in the axes at the beginning: a fast turn out of them must not undo that
@@ -174,6 +181,7 @@ def _turn_body(inertia, pos, i, d, turns, w, h, taken, v_io, rate_out):
     during, end = _chosen(kept, during, w), _chosen(kept, end, w)
     R = load_mat3(pos.link_R, i)
     R_end = mat_mul(R, quat_to_matrix(rotation_vector_to_quat(scale(during, h))))
+    # the centre of mass keeps its velocity: v_O = v_c - w x r at the beginning and at the end
     center = rotate(R, cross(w, r))
     moved = add(center, scale(sub(rotate(R, r), rotate(R_end, r)), 1.0 / h))
     left = sub(center, rotate(R_end, cross(end, r)))

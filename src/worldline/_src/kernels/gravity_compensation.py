@@ -15,6 +15,7 @@ from worldline._src.spatial.vec3 import Vec3, cross
 def _compensated_weight(inertia, pos, compensation, i):
     """The part of the weight of a link that is compensated; the compensating force is against it."""
     g, c = compensation.gravity, center_of_mass(inertia, pos, i)
+    # f = share m g at the centre of mass c, as a wrench (c x f, f)
     weight = compensation.link_gravcomp[i] * inertia.link_mass[i]
     f = Vec3(constant(g[0] * weight, c.x), constant(g[1] * weight, c.x), constant(g[2] * weight, c.x))
     return Force(cross(c, f), f)
@@ -35,6 +36,7 @@ def add_joint_forces(tree, pos, link_F_out, tau_out):
     for i in range(parent.shape[0] - 1, 0, -1):
         F = load_force(link_F_out, i)
         for d in range(v_start[i], v_end[i]):
+            # tau_d -= S_d . F_i, with F_i the sum over the subtree
             tau_out[d] = tau_out[d] - power(F, load_motion(pos.dof_S, d))
         p = parent[i]
         if p > 0:
@@ -53,6 +55,7 @@ def joint_compensation(tree, inertia, pos, compensation, chosen, compensation_ou
             j = i
             while j > 0:
                 for d in range(v_start[j], v_end[j]):
+                    # tau_d = -S_d . F_i for every column d that carries the link
                     if chosen[d] != 0:
                         compensation_out[d] = compensation_out[d] - power(F, load_motion(pos.dof_S, d))
                 j = parent[j]

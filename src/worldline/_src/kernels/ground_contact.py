@@ -19,9 +19,10 @@ All of it is free of branches on numbers: points above the plane have s = 0.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import clamp, constant, maximum, sqrt, where
 from worldline._src.spatial.motion import Force, load_force, load_motion, store_spatial, velocity_at
 from worldline._src.spatial.rotation import load_mat3, rotate

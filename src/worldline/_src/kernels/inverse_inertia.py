@@ -12,6 +12,7 @@ from worldline._src.spatial.vec3 import load_vec3
 @inline
 def _column(S, d, r):
     """Column d of the Jacobian of a point: angular velocity, then velocity."""
+    # (w, v + w x r)
     motion = load_motion(S, d)
     return motion.ang, velocity_at(motion, r)
 
@@ -36,6 +37,7 @@ def inverse_inertias(last, above, place, S, point, inverse, out):
         while i >= 0:
             w_i, v_i = _column(S, i, r)
             first, count = place[i, 0], place[i, 1]
+            # row i of M^-1 of the tree
             at = place[i, 2] + (i - first) * count - first
             j = last[b]
             while j >= 0:

@@ -14,6 +14,7 @@ from worldline._src.spatial.vec3 import add, load_vec3
 @inline
 def center_of_mass(inertia, pos, i):
     """Centre of mass of link `i` relative to the tree's reference point, world axes."""
+    # c = p_L + R_L c_L
     R = load_mat3(pos.link_R, i)
     return add(load_vec3(pos.link_p, i), rotate(R, load_vec3(inertia.link_com, i)))
 
@@ -22,6 +23,7 @@ def center_of_mass(inertia, pos, i):
 def link_inertia(inertia, pos, i):
     """Inertia of link `i` about the tree's reference point, world axes."""
     c = center_of_mass(inertia, pos, i)
+    # I = (m, c, R J R^T - m [c]x [c]x)
     J = turned(load_sym3(inertia.link_inertia, i), load_mat3(pos.link_R, i))
     return inertia_about(constant(inertia.link_mass[i], c.x), c, J)
 
@@ -38,6 +40,7 @@ def body_origin(body, pos, i):
 @inline
 def body_point(body, pos, i, point):
     """A point of the body frame of link `i` relative to the tree's reference point, world axes."""
+    # p_L + R_L (p_post + R_post p)
     arm = rotate(load_mat3(body.link_R_post, i), point)
     arm = add(load_vec3(body.link_p_post, i), arm)
     return add(load_vec3(pos.link_p, i), rotate(load_mat3(pos.link_R, i), arm))

@@ -28,6 +28,7 @@ def factor(dof, M, L_out):
 
     # eliminate from the tips, so that every row only touches its ancestors
     for d in range(n - 1, -1, -1):
+        # L_dd = sqrt(M_dd), L_de = M_de / L_dd
         inverse = 1.0 / sqrt(L_out[d, d])
         L_out[d, d] = inverse
         e = above[d]
@@ -36,6 +37,7 @@ def factor(dof, M, L_out):
             e = above[e]
         e = above[d]
         while e >= 0:
+            # M_ef -= L_de L_df, for ancestors e, f of d
             x = L_out[d, e]
             f = e
             while f >= 0:
@@ -67,6 +69,7 @@ def half_solve(dof, L, x_io):
     above = dof.dof_parent
 
     for d in range(above.shape[0] - 1, -1, -1):
+        # x_d /= L_dd, then x_e -= L_de x_d for all ancestors e
         x = x_io[d] * L[d, d]
         x_io[d] = x
         e = above[d]
@@ -100,6 +103,7 @@ def invert(dof, L, inverse_out):
     n = dof.dof_parent.shape[0]
 
     for d in range(n):
+        # M x = e_d
         column = inverse_out[d]
         for e in range(n):
             column[e] = 0.0

@@ -30,6 +30,7 @@ _LEAST = 1e-15
 def resistance(act, u):
     """R of motor `u` at its temperature."""
     dynamics, like = act.act_dynamics, act.control[u]
+    # R = R0 (1 + alpha (T + Ta - T0))
     R = constant(dynamics[u, RESISTANCE], like)
     if dynamics[u, HEAT_RESISTANCE] > 0.0:
         above = act.activation[act.act_kind[u, _FIRST]] + (dynamics[u, _AMBIENT] - dynamics[u, _REFERENCE])
@@ -48,6 +49,7 @@ def _bristle_decay(friction, u, speed):
     """s0 |w| / g(w): how fast bristles relax [1/s]."""
     ratio = speed * (1.0 / max(friction[u, _STRIBECK], _LEAST))
     rubs, sticks = friction[u, _COULOMB], friction[u, _STATIC]
+    # g(w) = Fc + (Fs - Fc) exp(-(w / vs)^2)
     g = rubs + (sticks - rubs) * exp_of_negative(-(ratio * ratio))
     return friction[u, _STIFFNESS] * absolute(speed) / maximum(g, constant(_LEAST, g))
 
@@ -57,6 +59,7 @@ def motor_force(act, u, control, speed):
     """K i, the electric force of motor `u`; the rates of its states are kept."""
     dynamics, friction, first = act.act_dynamics, act.act_gain, act.act_kind[u, _FIRST]
     R, K = resistance(act, u), dynamics[u, CONSTANT]
+    # i = (V - K w) / R
     steady = (control - speed * K) / R
     current, rate = steady, constant(0.0, speed)
     if dynamics[u, TIME] > 0.0:
@@ -68,10 +71,12 @@ def motor_force(act, u, control, speed):
             rate = clamp(rate, -most, most)
         act.activation_rate[at] = rate
     if dynamics[u, HEAT_RESISTANCE] > 0.0:
+        # dT/dt = (R i^2 - T / RT) / C
         loss = act.activation[first] * (1.0 / dynamics[u, HEAT_RESISTANCE])
         act.activation_rate[first] = (R * current * current - loss) * (1.0 / dynamics[u, _HEAT])
     if friction[u, _STIFFNESS] > 0.0:
         at = _bristle(act, u)
+        # z' = w - s0 |w| / g(w) z
         act.activation_rate[at] = speed - _bristle_decay(friction, u, speed) * act.activation[at]
     if dynamics[u, TIME] > 0.0 and act.act_kind[u, _EARLY] != 0:
         current = current + rate * act.act_blend[u, 0]
@@ -84,10 +89,12 @@ def mechanical_force(act, u):
     friction = act.act_gain
     force = constant(0.0, act.control[u])
     if friction[u, _COGGING] != 0.0:
+        # A sin(N L + phase)
         phase = act.act_size[u, 0] * friction[u, _PERIODS] + friction[u, _PHASE]
         force = force + friction[u, _COGGING] * sincos(phase)[0]
     if friction[u, _STIFFNESS] > 0.0:
         at = _bristle(act, u)
+        # -(s0 z + s1 z')
         pull = act.activation[at] * friction[u, _STIFFNESS] + act.activation_rate[at] * friction[u, _DAMPING]
         force = force - pull
     return force
@@ -117,6 +124,7 @@ def advance_motor(act, u):
 def motor_slope(act, u):
     """Change of the electric force of motor `u` by speed, at the end of a step."""
     dynamics, K = act.act_dynamics, act.act_dynamics[u, CONSTANT]
+    # d(K i)/dw = -K^2 / R; with inductance only what the current follows within the step, h / time of it
     slope = -K * K / resistance(act, u)
     if dynamics[u, TIME] > 0.0:
         at, most = act.act_kind[u, _FIRST] + act.act_kind[u, _SIZE] - 1, dynamics[u, CURRENT_RATE]

@@ -28,11 +28,12 @@ matrix P = tr(J) / 2 - J
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.joints import ANGULAR
 from worldline._src.kernels.links import link_inertia
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.inertia import load_inertia, momentum
 from worldline._src.spatial.motion import (
     Force,

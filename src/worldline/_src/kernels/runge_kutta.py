@@ -22,6 +22,7 @@ from worldline._src.spatial.vec3 import scale
 @kernel
 def start_parts(q, v, start_out):
     """Remember the state; the first part of a step has no displacement yet, so rates are velocities."""
+    # y_0 = (q, v); k_1 = (v, a)
     for k in range(q.shape[0]):
         start_out.q_start[k] = q[k]
     for d in range(v.shape[0]):
@@ -35,6 +36,7 @@ def start_parts(q, v, start_out):
 def add_part(a, weight, start_io):
     """Add the rates of a part of the step to the weighted sums."""
     for d in range(a.shape[0]):
+        # sum w_i k_i with weights 1, 2, 2, 1
         start_io.v_sum[d] = start_io.v_sum[d] + weight * start_io.v_part[d]
         start_io.a_sum[d] = start_io.a_sum[d] + weight * a[d]
 
@@ -47,6 +49,7 @@ def next_part(tree, a, reach, start_io, q_out, v_out):
     """
     v_part, v_start = start_io.v_part, start_io.v_start
 
+    # q = q_0 (+) c h k_q,  v = v_0 + c h k_v
     integrate(tree, start_io.q_start, v_part, reach, q_out)
     for d in range(a.shape[0]):
         v_out[d] = v_start[d] + reach * a[d]
@@ -55,6 +58,7 @@ def next_part(tree, a, reach, start_io, q_out, v_out):
         if tree.link_kind[i] == BALL or tree.link_kind[i] == FREE:
             # the last three columns turn
             end = end - 3
+            # rate of the rotation vector phi: phi' = dexp^-1(phi) w
             moved = scale(load_turn(v_part, end), reach)
             store_turn(v_part, end, chart_rate(moved, load_turn(v_out, end)))
         for d in range(tree.link_v_start[i], end):
@@ -64,6 +68,7 @@ def next_part(tree, a, reach, start_io, q_out, v_out):
 @kernel
 def join_parts(tree, h, start, a_out, q_out, v_out):
     """The state at the end of the step from the weighted sums; a_out: the mean acceleration."""
+    # y_1 = y_0 (+) h / 6 (k_1 + 2 k_2 + 2 k_3 + k_4)
     sixth = h * (1.0 / 6.0)
     integrate(tree, start.q_start, start.v_sum, sixth, q_out)
     for d in range(v_out.shape[0]):

@@ -47,6 +47,7 @@ def velocities(tree, pos, v, vel_out):
         for d in range(v_start[i], v_end[i]):
             if block[d] == 1:
                 carrier = V
+            # c_i += V_carrier x S_d v_d;  V_i = V_parent + sum S_d v_d
             moved = scale_motion(load_motion(S, d), v[d])
             bias = add_motion(bias, cross_motion(carrier, moved))
             V = add_motion(V, moved)
@@ -67,6 +68,7 @@ def accelerations(tree, pos, vel, a, A_out):
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
 
     for i in range(1, parent.shape[0]):
+        # A_i = A_parent + c_i + sum S_d a_d
         A = add_motion(load_motion(A_out, parent[i]), load_motion(vel.link_c, i))
         for d in range(v_start[i], v_end[i]):
             A = add_motion(A, scale_motion(load_motion(pos.dof_S, d), a[d]))
@@ -84,6 +86,7 @@ def accelerate_world(gravity, count, A_out):
 @inline
 def classical_acceleration(V, A, r):
     """Acceleration of the body point at `r`: the spatial one plus what turning adds."""
+    # a_P = a + a_w x r + w x (v + w x r)
     return add(velocity_at(A, r), cross(V.ang, velocity_at(V, r)))
 
 
@@ -92,6 +95,7 @@ def body_velocities(tree, body, pos, vel, result_out):
     """Angular velocity and velocity of the origin of every body, world axes: 6 numbers a body."""
     for i in range(1, tree.link_parent.shape[0]):
         V = load_motion(vel.link_V, i)
+        # v_P = v + w x r
         r = body_origin(body, pos, i)
         store_six(result_out, 6 * body.link_body[i], V.ang, velocity_at(V, r))
 
@@ -102,6 +106,7 @@ def body_accelerations(tree, body, pos, vel, A, result_out):
     for i in range(1, tree.link_parent.shape[0]):
         V = load_motion(vel.link_V, i)
         Ai = load_motion(A, i)
+        # classical acceleration of the origin
         r = body_origin(body, pos, i)
         store_six(result_out, 6 * body.link_body[i], Ai.ang, classical_acceleration(V, Ai, r))
 

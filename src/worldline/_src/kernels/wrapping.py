@@ -11,9 +11,10 @@ inside: it touches in one point.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, outline
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.trigonometry import atan2, sincos
 from worldline._src.spatial.rotation import rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
@@ -51,6 +52,7 @@ def _unit(a):
 @inline
 def _meet(ax, ay, bx, by, cx, cy, dx, dy):
     """Whether the segments ab and cd cross."""
+    # a + s (b - a) = c + t (d - c), by Cramer's rule
     det = (dy - cy) * (bx - ax) - (dx - cx) * (by - ay)
     if abs(det) < _SMALL:
         return False
@@ -62,6 +64,7 @@ def _meet(ax, ay, bx, by, cx, cy, dx, dy):
 @inline
 def _arc(x0, y0, x1, y1, radius, way):
     """The arc with the centre to one side (way 1) or to the other (-1) of who walks from start to end."""
+    # tangent points of the circle: t = (r^2 p -+ r sqrt(p^2 - r^2) p_perp) / p^2
     n0, n1, rr = x0 * x0 + y0 * y0, x1 * x1 + y1 * y1, radius * radius
     h0, h1 = way * radius * (n0 - rr) ** 0.5, way * radius * (n1 - rr) ** 0.5
     ax, ay = (x0 * rr + y0 * h0) / n0, (y0 * rr - x0 * h0) / n0
@@ -91,6 +94,7 @@ def _around(x0, y0, x1, y1, radius, sided, sx, sy):
     uu = ux * ux + uy * uy
     if x0 * x0 + y0 * y0 < rr or x1 * x1 + y1 * y1 < rr or uu < _SMALL:
         return none
+    # nearest point of the segment to the centre: p_0 + s u, s = -p_0 . u / u^2 within 0 to 1
     along = min(max(-(ux * x0 + uy * y0) / uu, 0.0), 1.0)
     nx, ny = x0 + along * ux, y0 + along * uy
     misses = nx * nx + ny * ny > rr
@@ -131,9 +135,11 @@ def _through(x0, y0, x1, y1, radius):
             nx, ny = x0 + along * ux, y0 + along * uy
             if nx * nx + ny * ny <= radius * radius:
                 return none
+    # law of cosines: the angle G between the two points seen from the centre
     cosine = (n0 * n0 + n1 * n1 - uu) / (2.0 * n0 * n1)
     if cosine < -1.0 + _SMALL:
         return none
+    # where Newton's method does not apply: the point of the circle below the midpoint
     mx, my = 0.5 * (x0 + x1), 0.5 * (y0 + y1)
     m = radius / max((mx * mx + my * my) ** 0.5, _SMALL)
     middle = _Arc(mx * m, my * m, mx * m, my * m, 0.0)
@@ -146,6 +152,7 @@ def _through(x0, y0, x1, y1, radius):
         return middle
     rounds = 0
     while abs(f) > _TOLERANCE and rounds < _ROUNDS:
+        # df/dz = A / sqrt(1 - A^2 z^2) + B / sqrt(1 - B^2 z^2) - 2 / sqrt(1 - z^2)
         slope = A / max(1.0 - A * A * z * z, _SMALL) ** 0.5 + B / max(1.0 - B * B * z * z, _SMALL) ** 0.5
         slope -= 2.0 / max(1.0 - z * z, _SMALL) ** 0.5
         if slope > -_SMALL or f > _TOLERANCE:
@@ -159,6 +166,7 @@ def _through(x0, y0, x1, y1, radius):
         ex, ey, angle = x0 / n0, y0 / n0, _asin(z) - _asin(A * z)
     else:
         ex, ey, angle = x1 / n1, y1 / n1, _asin(z) - _asin(B * z)
+    # turn the direction of the one point by the angle to the reflection point
     s, c = sincos(angle)
     px, py = radius * (c * ex - s * ey), radius * (s * ex + c * ey)
     return _Arc(px, py, px, py, 0.0)
@@ -171,12 +179,14 @@ def wrap(start, end, center, R, radius, cylinder, sided, side):
     `side` counts when `sided`: the string passes on its side, or inside when it is within the shape.
     """
     free = Wrap(start, end, -1.0)
+    # into the frame of the shape
     p, q = rotate_back(R, sub(start, center)), rotate_back(R, sub(end, center))
     s = rotate_back(R, sub(side, center))
     if radius <= _SMALL or dot(p, p) < _SMALL or dot(q, q) < _SMALL:
         return free
     X, Y = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)
     if not cylinder:
+        # the plane of the circle: x towards the start, y square to it towards the end
         X = _unit(p)
         normal = cross(p, q)
         if dot(normal, normal) < _SMALL * _SMALL:
@@ -200,6 +210,7 @@ def wrap(start, end, center, R, radius, cylinder, sided, side):
     a, b = add(scale(X, arc.x0), scale(Y, arc.y0)), add(scale(X, arc.x1), scale(Y, arc.y1))
     length = arc.length
     if cylinder:
+        # helix: height grows in proportion to the way in the plane; length sqrt(arc^2 + rise^2)
         before = ((p.x - a.x) ** 2 + (p.y - a.y) ** 2) ** 0.5
         after = ((q.x - b.x) ** 2 + (q.y - b.y) ** 2) ** 0.5
         rise = (q.z - p.z) / max(before + length + after, _SMALL)

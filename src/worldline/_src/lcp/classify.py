@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.lcp.problem import LcpKind, LcpProblem
+from worldline._src.named_tuple import NamedTuple
 
 LARGEST_P_TEST = 12
 """Rows up to which all principal minors are computed; there are 2^n - 1 of them."""

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes
+from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, require_kind
 from worldline._src.kernels.lcp.problem import BAD_DIAGONAL, LIMIT_REACHED, RAY, SINGULAR
 from worldline._src.lcp import entries
 from worldline._src.lcp.problem import LcpKind, LcpProblem, numbers_of
 from worldline._src.lcp.validate import measure
+from worldline._src.named_tuple import NamedTuple
 
 
 class LcpStatus(enum.Enum):
@@ -122,6 +123,7 @@ class LcpSolver(FixedAttributes):
 
     def supports(self, problem: LcpProblem) -> bool:
         """Whether this method can be given the problem at all."""
+        require_kind(problem, LcpProblem, "problem", self.name)
         if problem.kind is LcpKind.BOXED_FRICTION:
             return self.supports_friction_index
         return self.supports_boxed or problem.kind in (LcpKind.STANDARD, LcpKind.LOWER)
@@ -143,6 +145,7 @@ class LcpSolver(FixedAttributes):
             CapabilityError: The method does not take this kind of problem.
         """
         options = LcpOptions() if options is None else options
+        require_kind(options, LcpOptions, "options", self.name)
         if not self.supports(problem):
             raise CapabilityError(
                 f"{self.name} takes problems with lower bounds only; this one is {problem.kind.value}. "

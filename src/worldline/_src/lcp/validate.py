@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.kernels.lcp.problem import Measure
 from worldline._src.lcp import entries
 from worldline._src.lcp.problem import LcpProblem, numbers_of
+from worldline._src.named_tuple import NamedTuple
 
 
 class LcpValidation(NamedTuple):

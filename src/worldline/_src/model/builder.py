@@ -375,7 +375,7 @@ class ModelBuilder(ShapeMethods):
             1
         """
         frames, dof = split_options(options)
-        if not all(isinstance(axis, MotionAxis) for axis in motion):
+        if not isinstance(motion, Sequence) or not all(isinstance(axis, MotionAxis) for axis in motion):
             raise ArgumentError(f"motion of a custom joint must be MotionAxis, got {motion!r}")
         kept = [clone(axis) for axis in motion]
         for where, given, allowed in motion_faults(kept):
@@ -515,7 +515,7 @@ class ModelBuilder(ShapeMethods):
         from worldline._src.model.topology import check_articulation
 
         label = self._label(label, "articulation")
-        if not isinstance(joints, (Sequence, np.ndarray)):
+        if not isinstance(joints, (Sequence, np.ndarray)) or np.ndim(joints) != 1:
             raise ArgumentError(f"joints of articulation '{label}' must be a list of indices, got {joints!r}")
         what = f"articulation '{label}'"
         if type(joints) is range and 0 <= min(joints, default=-1) and max(joints) < len(self.joints):
@@ -549,12 +549,14 @@ class ModelBuilder(ShapeMethods):
             raise ArgumentError(f"add_builder takes a builder of one world, got {other.world_count} worlds")
         if not isinstance(prefix, str):
             raise ArgumentError(f"prefix must be a string, got {prefix!r}")
+        if fault := unwritable(prefix):
+            raise ArgumentError(f"prefix must not contain {fault}, got {prefix!r}")
         copy_into(self, other, prefix, transform(xform, "xform"))
 
     def replicate(self, n: int) -> None:
         """Make `finalize` give a model of `n` equal worlds, each with everything added here."""
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise ArgumentError(f"replicate takes a whole number of at least 1, got {n!r}")
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n < 1 << 31:
+            raise ArgumentError(f"replicate takes a whole number from 1 to 2^31, got {n!r}")
         self.world_count = int(n)
 
     def finalize(self, skip_validation_joints: bool = False) -> Model:
@@ -578,7 +580,7 @@ class ModelBuilder(ShapeMethods):
 
     def _label(self, label: str | None, what: str) -> str:
         taken = self._labels[what]
-        if label is None or label == "":
+        if label is None or (isinstance(label, str) and not label):
             number = len(taken) + 1
             while f"{what}_{number:03d}" in taken:
                 number += 1

@@ -186,7 +186,7 @@ def add_mesh(assets: AssetSpecs, vertices: Any, indices: Any) -> str:
     given = float_array(indices, "indices of a mesh")
     if not (given == np.round(given)).all():
         raise ArgumentError(f"indices of a mesh must be whole numbers, got {indices!r}")
-    corners = np.clip(given, -1, len(points)).astype(np.int64)
+    corners = np.clip(given, -1, np.size(points)).astype(np.int64)
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ArgumentError(f"vertices of a mesh must be finite, of shape (N, 3), got {points.shape}")
     corners = corners.reshape(-1, 3) if corners.size % 3 == 0 else corners

@@ -63,6 +63,7 @@ class State:
 
     def assign(self, other: State) -> None:
         """Take over the values of another state of the same shape; on error nothing changes."""
+        require_kind(other, State, "other", "State.assign")
         for f in fields(self):
             mine, theirs = getattr(self, f.name), getattr(other, f.name)
             if mine.shape != theirs.shape:

@@ -292,7 +292,7 @@ def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointD
         values: list[Any] = [value] * len(axes)
         if isinstance(value, (list, tuple, np.ndarray)):
             listed = cast("Sequence[Any]", value)
-            values = list(listed) if np.ndim(listed) == 1 else [listed]
+            values = list(listed) if not isinstance(listed, np.ndarray) or listed.ndim == 1 else [listed]
             if len(values) != len(axes):
                 raise ArgumentError(f"{name} must be one value or {len(axes)}, one per axis, got {value!r}")
         for row, one in zip(rows, values, strict=True):

@@ -9,24 +9,26 @@ function that cuts one is merged into the stage that calls it and costs a few ad
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from worldline._src.model.fields import BY_NAME, ENTRY
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Integers, Numbers, View, cut_from
 
 _ARENA = {"index": "m", "constant": "c", "data": "d"}
 
 
+def _expression(name: str) -> str:
+    """How a field of a view is cut."""
+    field = BY_NAME[name]
+    sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{ENTRY[s]}]" for s in field.shape)
+    cut = "vector" if len(field.shape) == 1 else "matrix"
+    cut = f"shared_{cut}" if field.shared else cut
+    return f"{cut}({_ARENA[field.space]}, m[{ENTRY[name]}], {sizes})"
+
+
 def _cut(view: type[View]) -> Callable[..., View]:
     """The function of (m, c, d) that cuts a view from the arenas of a model."""
-    cuts: list[str] = []
-    for name in view.__annotations__:
-        field = BY_NAME[name]
-        sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{ENTRY[s]}]" for s in field.shape)
-        cut = "vector" if len(field.shape) == 1 else "matrix"
-        cut = f"shared_{cut}" if field.shared else cut
-        cuts.append(f"{cut}({_ARENA[field.space]}, m[{ENTRY[name]}], {sizes})")
-    return cut_from(view, cuts, "m, c, d")
+    return cut_from(view, _expression, "m, c, d")
 
 
 class TreeView(NamedTuple):

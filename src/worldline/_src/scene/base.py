@@ -121,11 +121,13 @@ class Struct(Part):
     """
 
     _fields: ClassVar[dict[str, Field]] = {}
+    _kinds: ClassVar[dict[str, Kind[Any, Any]]] = {}
     _constants: ClassVar[dict[str, Any]] = {}
     _factories: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
     _copied: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...]] = ()
     _naming: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...] | None] = None
     _checks: ClassVar[Callable[[dict[str, Any], Probe, str], None] | None] = None
+    _checked: ClassVar[int] = 0
     __hash__ = None  # type: ignore[assignment]
 
     def __init_subclass__(cls, kw_only: bool = True, **more: Any) -> None:
@@ -137,13 +139,14 @@ class Struct(Part):
                 fields[name] = declared
                 delattr(cls, name)
         cls._fields = fields
+        cls._kinds = {n: f.kind for n, f in fields.items()}
         cls._constants = {n: f.default for n, f in fields.items() if f.factory is None}
         cls._factories = tuple((n, f.factory) for n, f in fields.items() if f.factory is not None)
         cls._copied = tuple((n, f.kind) for n, f in fields.items() if not f.kind.immutable)
         cls._naming = None
-        cls._checks = None
+        cls._checks, cls._checked = None, 0
         cls.__match_args__ = tuple(fields) if not kw_only else ()
-        cls.__signature__ = _signature(fields, kw_only)
+        cls.__signature__ = _Signature(kw_only)
         lines = [f"    {name}: {f.doc}" for name, f in cls._fields.items() if f.doc]
         if cls.__doc__ and lines:
             cls.__doc__ = cls.__doc__.rstrip() + "\n\nAttributes:\n" + "\n".join(lines) + "\n"
@@ -160,15 +163,14 @@ class Struct(Part):
         for name, make in self._factories:
             if name not in given:
                 values[name] = make()
-        fields = self._fields
-        for name, value in given.items():
-            known = fields.get(name)
-            if known is None:
-                raise TypeError(f"{type(self).__name__} has no field {name!r}{hint(name, fields)}")
-            try:
-                values[name] = known.kind(value)
-            except Rejected as rejected:
-                raise rejected.under(f"{type(self).__name__}.{name}") from None
+        kinds, name = self._kinds, ""
+        try:
+            for name, value in given.items():
+                if name not in kinds:
+                    raise TypeError(f"{type(self).__name__} has no field {name!r}{hint(name, kinds)}")
+                values[name] = kinds[name](value)
+        except Rejected as rejected:
+            raise rejected.under(f"{type(self).__name__}.{name}") from None
 
     def _named(self, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
         names = self.__match_args__
@@ -255,7 +257,8 @@ class Struct(Part):
             return
         values = self.__dict__
         before = len(probe.problems)
-        (type(self)._checks or field_checks(type(self)))(values, probe, path)
+        check = type(self)._checks or _checks_of(type(self))
+        check(values, probe, path)
         rule = probe.rules.get(type(self))
         if rule is not None and len(probe.problems) == before:
             # rules may rely on types that have just been checked
@@ -293,6 +296,23 @@ class Struct(Part):
         return made
 
 
+_FEW = 12
+"""Objects of a class for which it does not pay to write a function that checks them."""
+
+
+def _checks_of(cls: type[Struct]) -> Callable[[dict[str, Any], Probe, str], None]:
+    """What checks the fields of an object of a class: its kinds one by one, until there were several."""
+    cls._checked += 1
+    if cls._checked > _FEW:
+        return field_checks(cls)
+
+    def check(values: dict[str, Any], probe: Probe, path: str) -> None:
+        for name, known in cls._fields.items():
+            known.kind.check(values[name], probe, f"{path}.{name}")
+
+    return check
+
+
 def field_checks(cls: type[Struct]) -> Callable[[dict[str, Any], Probe, str], None]:
     """A function that checks all fields of a class, made once for it.
 
@@ -320,15 +340,20 @@ def field_checks(cls: type[Struct]) -> Callable[[dict[str, Any], Probe, str], No
     return names["check"]
 
 
-def _signature(fields: dict[str, Field], kw_only: bool) -> inspect.Signature:
+class _Signature:
     """What `help` shows; type checkers work it out themselves."""
-    way = inspect.Parameter.KEYWORD_ONLY if kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature(
-        [
-            inspect.Parameter(name, way, default=f.default if f.factory is None else ...)
-            for name, f in fields.items()
-        ]
-    )
+
+    def __init__(self, kw_only: bool) -> None:
+        self._kw_only = kw_only
+
+    def __get__(self, instance: Struct | None, owner: type[Struct]) -> inspect.Signature:
+        way = inspect.Parameter.KEYWORD_ONLY if self._kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature(
+            [
+                inspect.Parameter(name, way, default=f.default if f.factory is None else ...)
+                for name, f in owner._fields.items()
+            ]
+        )
 
 
 def fields(of: Struct | type[Struct]) -> dict[str, Field]:

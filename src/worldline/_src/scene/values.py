@@ -30,7 +30,7 @@ class Range(Struct, kw_only=False):
     upper: float = field(default=math.inf, converter=BOUND, doc="Upper end.")
 
     def __init__(self, lower: float = -math.inf, upper: float = math.inf) -> None:
-        super().__init__(lower, upper)
+        super().__init__(lower=lower, upper=upper)
         if self.lower > self.upper:
             raise Rejected(f"{self.lower!r} to {self.upper!r}", "lower <= upper", "Range")
 

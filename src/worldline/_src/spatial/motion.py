@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale
 
 

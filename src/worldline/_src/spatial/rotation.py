@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant, maximum, sqrt, where
 from worldline._src.scalar.trigonometry import atan2, sincos
 from worldline._src.spatial.vec3 import Vec3

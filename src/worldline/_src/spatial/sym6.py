@@ -7,9 +7,8 @@ J maps angular acceleration to moment, M linear acceleration to force, H linear 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.inertia import Sym3, sym_mul
 from worldline._src.spatial.motion import Force

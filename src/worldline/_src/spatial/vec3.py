@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
+from worldline._src.named_tuple import NamedTuple
 
 
 class Vec3(NamedTuple):

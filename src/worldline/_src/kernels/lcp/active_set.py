@@ -24,12 +24,14 @@ def solve_active(problem, state, x, G_out, x_out):
     for i in range(n):
         if state[i] == FREE:
             for j in range(n):
+                # free: A_i x = b_i
                 G_out[i, j] = A[i, j]
             x_out[i] = b[i]
         else:
             for j in range(n):
                 G_out[i, j] = 0.0
             G_out[i, i] = 1.0
+            # at a bound: x_i = bound, or x_i - bound |x_f| = 0 for friction
             bound = problem.lo[i] if state[i] == AT_LOW else problem.hi[i]
             f = findex[i]
             if f < 0:

@@ -12,6 +12,7 @@ from worldline._src.kernels.lcp.problem import LIMIT_REACHED, RAY, SOLVED
 def _pivot(T_io, row, column):
     """Make `column` a unit column with its one in `row`."""
     pivot = T_io[row]
+    # row /= pivot;  every other row -= its entry of the column times that row
     inverse = 1.0 / pivot[column]
     for j in range(pivot.shape[0]):
         pivot[j] *= inverse
@@ -44,6 +45,7 @@ def _leaving_row(T, basis, entering, smallest_pivot):
             continue
         column = rhs
         for step in range(n + 1):
+            # ratio test: min of T[i, rhs] / T[i, entering], then of the slack columns in order
             a = T[i, column] / T[i, entering]
             c = T[best, column] / T[best, entering]
             close = 1e-12 * (1.0 + abs(a) + abs(c))
@@ -78,6 +80,7 @@ def lemke(problem, max_iterations, T_out, basis_out, x_out):
     row = -1
     largest = 0.0
     for i in range(n):
+        # q = A lo - b,  [I, -A, -e | q]
         q = -b[i]
         for j in range(n):
             q += A[i, j] * lo[j]
@@ -106,12 +109,14 @@ def lemke(problem, max_iterations, T_out, basis_out, x_out):
         if leaving == artificial:
             code = SOLVED
             break
+        # complementary pivot rule: the partner of what left enters
         entering = leaving + n if leaving < n else leaving - n
         row = _leaving_row(T_out, basis_out, entering, smallest_pivot)
         if row < 0:
             code = RAY
             break
 
+    # x = lo + z, basic variables from the right-hand side
     for i in range(n):
         if n <= basis_out[i] < artificial:
             x_out[basis_out[i] - n] = lo[basis_out[i] - n] + T_out[i, rhs]

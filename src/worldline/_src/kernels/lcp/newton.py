@@ -50,8 +50,10 @@ def _row(problem, x, w, i):
     if not bounded_below and not bounded_above:
         return w[i], 0.0, 1.0, 0.0, 0.0
     if not bounded_above:
+        # phi(x - lo, w)
         value, da, dc = _fischer(x[i] - low, w[i])
         return value, da, dc, -da, 0.0
+    # phi(hi - x, -w); with both bounds phi(x - lo, phi(hi - x, -w)) by the chain rule
     upper, ua, uc = _fischer(high - x[i], -w[i])
     if not bounded_below:
         return -upper, ua, uc, 0.0, -ua
@@ -63,6 +65,7 @@ def _row(problem, x, w, i):
 def _merit(problem, x, w):
     total = 0.0
     for i in range(x.shape[0]):
+        # 1/2 |phi|^2
         value = _row(problem, x, w, i)[0]
         total += value * value
     return 0.5 * total
@@ -77,6 +80,7 @@ def _linearise(problem, x, w, G_out, phi_out):
         value, by_x, by_w, by_low, by_high = _row(problem, x, w, i)
         phi_out[i] = value
         for j in range(n):
+            # G = diag(dphi/dx) + diag(dphi/dw) A, and the bounds of friction rows by |x_f|
             G_out[i, j] = by_w * A[i, j]
         G_out[i, i] += by_x
         f = findex[i]
@@ -90,6 +94,7 @@ def _guess_active(problem, x, w, state_out):
     """The set of active bounds that the natural map suggests."""
     for i in range(x.shape[0]):
         low, high = bounds_of(problem, x, i)
+        # clamp(x - w, lo, hi): which bound it ends at
         target = x[i] - w[i]
         state_out[i] = AT_LOW if target < low else (AT_HIGH if target > high else FREE)
 
@@ -103,6 +108,7 @@ def _search(problem, direction, slope, start, x, trial_out, w_out):
         for i in range(n):
             trial_out[i] = x[i] + step * direction[i]
         slack(problem, trial_out, w_out)
+        # Armijo: f(x + t d) <= f(x) + 1e-4 t grad . d
         if _merit(problem, trial_out, w_out) <= start + 1e-4 * step * slope:
             return step
         step *= 0.5
@@ -154,6 +160,7 @@ def newton(problem, tolerance, max_iterations, work_out, state_out, x_io):
             start += 0.5 * phi[i] * phi[i]
             direction[i] = -phi[i]
             for j in range(n):
+                # grad = G^T phi,  G d = -phi
                 gradient[j] += G[i, j] * phi[i]
         step = 0.0
         if eliminate(G, direction):
@@ -165,6 +172,7 @@ def newton(problem, tolerance, max_iterations, work_out, state_out, x_io):
         if step == 0.0:
             slope = 0.0
             for i in range(n):
+                # steepest descent where Newton's direction fails
                 direction[i] = -gradient[i]
                 slope -= gradient[i] * gradient[i]
             step = _search(problem, direction, slope, start, x_io, trial, spare)

@@ -37,6 +37,7 @@ def pgs(problem, relaxation, tolerance, max_iterations, w_out, x_io):
     for sweep in range(max_iterations):
         largest_change = 0.0
         for i in range(n):
+            # x_i <- clamp(x_i + omega (b_i - A_i x) / A_ii, lo_i, hi_i)
             total = b[i]
             for j in range(n):
                 total -= A[i, j] * x_io[j]

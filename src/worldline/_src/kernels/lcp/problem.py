@@ -12,9 +12,10 @@ of its contact's normal row. The kernels know matrices and nothing of what they 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
+from worldline._src.named_tuple import NamedTuple
 
 INFINITY = float("inf")
 
@@ -49,6 +50,7 @@ def bounds_of(problem, x, i):
     f = problem.findex[i]
     if f < 0:
         return problem.lo[i], problem.hi[i]
+    # lo |x_f| <= x_i <= hi |x_f|
     reach = abs(x[f])
     return problem.lo[i] * reach, problem.hi[i] * reach
 
@@ -95,6 +97,7 @@ def measure(problem, x, w_out):
     for i in range(x.shape[0]):
         low, high = bounds_of(problem, x, i)
         outside = max(outside, max(low - x[i], x[i] - high))
+        # |w_i| times the way to the bound that w_i pushes to
         push = w_out[i]
         room = x[i] - low if push > 0.0 else high - x[i]
         gap = max(gap, abs(push) * (abs(room) if room < INFINITY else 1.0))

@@ -8,7 +8,7 @@ exactly one answer: the closest points or the deepest.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
@@ -35,6 +35,7 @@ from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW
 from worldline._src.kernels.narrowphase.support import core_box
 from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE
 from worldline._src.kernels.narrowphase.values import Closest, add_scaled, unit_or
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt
 from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 

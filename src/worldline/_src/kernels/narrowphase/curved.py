@@ -10,7 +10,7 @@ is then kept at right angles to that part, and the point on it follows from the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel, outline, stage
 from worldline._src.kernels.narrowphase.gjk import FROM_A, FROM_B, difference_support, triangle_weights
@@ -25,6 +25,7 @@ from worldline._src.kernels.narrowphase.links import (
 from worldline._src.kernels.narrowphase.support import cone_apex
 from worldline._src.kernels.narrowphase.tables import BOX, CONE, CYLINDER, ELLIPSOID, hull_view, work_view
 from worldline._src.kernels.narrowphase.values import Closest, across, add_scaled, negative, unit_or
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt
 from worldline._src.spatial.rotation import Mat3, rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub

@@ -10,21 +10,23 @@ contacts in any lane.
 A block of integers, whose address is in the args of the collision tables, holds what the stage needs:
 
     addresses of m, c, args, d of the single world; lanes of a group; number of stages, and their addresses;
-    number of pairs, and for each its shapes, its first row, and scratch for the rows that are filled
+    room for the pairs of a step: for each its shapes, its first row, and scratch for the rows that are filled
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import DISABLED, Stage, inline, kernel, stage
-from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, has_fixed_contacts
 from worldline._src.kernels.narrowphase.tables import (
     BOTTOMLESS,
     CONTACTS,
     ENTRY,
     PAIRS,
+    bucket_view,
     contact_view,
     pair_view,
     shape_box_view,
+    shape_view,
 )
 from worldline._src.kinds import float64, int64
 from worldline._src.scalar.memory import address_as, call_stage, matrix, pointer_as, vector
@@ -33,8 +35,7 @@ SINGLE_LINK = 7
 """Where the args of the collision tables have the address of the block."""
 ADDRESSES, WIDTH, STAGE_COUNT, FIRST_STAGE = 0, 4, 5, 6
 MOST_STAGES = 8
-PAIR_COUNT = FIRST_STAGE + MOST_STAGES
-FIRST_PAIR = PAIR_COUNT + 1
+FIRST_PAIR = FIRST_STAGE + MOST_STAGES
 PAIR_COLUMNS = 5
 """Two shapes, the first row, rows that are filled, and the pair that a candidate is."""
 _A, _B, _FIRST, _FILLED, _CANDIDATE = range(PAIR_COLUMNS)
@@ -56,6 +57,19 @@ def _call_compiled(address, m, c, args, d):
 
 
 _call = _call_python if DISABLED else _call_compiled
+
+
+@kernel
+def list_single_pairs(shape_type, buckets, todo_out):
+    """Pairs of the group that have no kernel for lanes, with their first rows; returns how many."""
+    count = 0
+    for q in range(buckets.counter[PAIRS]):
+        a, b = buckets.pair[q, 0], buckets.pair[q, 1]
+        low, high = min(shape_type[a], shape_type[b]), max(shape_type[a], shape_type[b])
+        if not has_fixed_contacts(low, high):
+            todo_out[count, _A], todo_out[count, _B], todo_out[count, _FIRST] = a, b, PAIR_CONTACTS * q
+            count += 1
+    return count
 
 
 @inline
@@ -102,9 +116,11 @@ def fill_contacts(found, lane, width, todo_io, contact_out):
 def narrow_single(m, c, args, d):
     """Body poses -> contacts of pairs without a kernel for lanes, world by world."""
     block = address_as(args[SINGLE_LINK], int64)
-    width, nbody, count = block[WIDTH], m[_NBODY], block[PAIR_COUNT]
+    width, nbody, group = block[WIDTH], m[_NBODY], bucket_view(m, c, args, d)
     m1, c1 = address_as(block[ADDRESSES], int64), address_as(block[ADDRESSES + 1], float64)
     a1, d1 = address_as(block[ADDRESSES + 2], int64), address_as(block[ADDRESSES + 3], float64)
+    todo = matrix(block, FIRST_PAIR, group.pair.shape[0], PAIR_COLUMNS)
+    count = list_single_pairs(shape_view(m, c, args, d).shape_type, group, todo)
     todo = matrix(block, FIRST_PAIR, count, PAIR_COLUMNS)
     # numbers of all lanes one by one
     poses = vector(pointer_as(vector(d, m[_BODIES], 12 * nbody), float64), 0, 12 * nbody * width)

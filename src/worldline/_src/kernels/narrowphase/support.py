@@ -8,7 +8,7 @@ to them are exact. A few loose vertices (a triangle, a prism of a height field) 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.tables import (
@@ -24,6 +24,7 @@ from worldline._src.kernels.narrowphase.tables import (
     VERTEX_FIRST,
 )
 from worldline._src.kernels.narrowphase.values import TINY
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt, where
 from worldline._src.spatial.vec3 import Vec3
 

@@ -26,8 +26,7 @@ rows are counted but not written.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import (
     Columns,
     Integers,
@@ -48,7 +47,7 @@ ROUND, FLAT, BALL, CONVEX, SURFACE, SKIP = range(6)
 FAMILY_COUNT = 6
 
 # counters
-CONTACTS, PAIRS, MODE, MOVED, FAT = range(5)
+CONTACTS, PAIRS, MODE, MOVED, FAT, NEAR = range(6)
 CONTACT_MODE, DISTANCE_MODE = 0, 1
 
 # columns of `geom`
@@ -82,6 +81,9 @@ class CollisionColumns(Columns):
     )
     ignored: Integers = index("nignored", doc="Pairs of shapes left out: first * nshape + second, sorted.")
     explicit: Integers = index("nexplicit", doc="Pairs of shapes always looked at, by the same key, sorted.")
+    candidate: Integers = index(
+        "ncandidate", 2, doc="Pairs that may touch, of lanes that look for near ones."
+    )
     geom: Integers = index("ngeom", 8, doc="First and count of vertices, faces, triangles, nodes.")
     face_start: Integers = index("nface1", doc="First corner of a face, and the end of the last.")
     face_corner: Integers = index("ncorner", doc="Vertices of faces, counter-clockwise from outside.")
@@ -271,6 +273,13 @@ class PairView(NamedTuple):
     new_pair: Integers
 
 
+class CandidateView(NamedTuple):
+    """Pairs that may touch, of worlds in lanes, and bodies of shapes."""
+
+    candidate: Integers
+    shape_body: Integers
+
+
 class FixedContactView(NamedTuple):
     """Contacts of the fixed layout."""
 
@@ -290,4 +299,5 @@ contact_view = TABLE.cut(ContactView)
 work_view = TABLE.cut(WorkView)
 tree_view = TABLE.cut(TreeView)
 pair_view = TABLE.cut(PairView)
+candidate_view = TABLE.cut(CandidateView)
 fixed_contact_view = TABLE.cut(FixedContactView)

@@ -8,7 +8,7 @@ act on the second. Body 0 is the world.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.anchors import anchor_position, anchor_rotation
@@ -19,6 +19,7 @@ from worldline._src.kernels.sensors.subtrees import spin_momentum, world_center
 from worldline._src.kernels.sensors.tables import TORQUE
 from worldline._src.kernels.sensors.volumes import contains, meets
 from worldline._src.kernels.velocities import classical_acceleration
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant, sqrt, where
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.rotation import Mat3, rotate_back
@@ -71,6 +72,7 @@ def _point(touching, k):
 def _push(touching, k, first):
     """Force (first 0) or torque (first 3) of contact `k` on its second body, world axes."""
     f = touching.contact_force
+    # f_W = f_n n + f_1 t_1 + f_2 t_2
     return rotate_back(_axes(touching, k), Vec3(f[k, first], f[k, first + 1], f[k, first + 2]))
 
 
@@ -101,6 +103,7 @@ def read_touch(frames, touching, rows, reading_out):
 @inline
 def _take(demand, i, center, point, push, twist):
     """Take a force at a point and a torque off what link `i` must get from its joints."""
+    # f -= push,  n -= twist + (p - c) x push
     moment = add(twist, cross(sub(point, center), push))
     demand[i, 0], demand[i, 1], demand[i, 2] = (
         demand[i, 0] - push.x,
@@ -131,8 +134,10 @@ def link_demands(moving, gravity, body_f, rows_out):
         V, A = load_motion(moving.vel.link_V, i), load_motion(moving.A, i)
         a = classical_acceleration(V, A, center_of_mass(inertia, pos, i))
         b, m = moving.body.link_body[i], inertia.link_mass[i]
+        # f = m (c'' - share g) - f_ext
         f = scale(sub(a, scale(g, rows_out.link_weight_share[i])), m)
         f = sub(f, Vec3(body_f[b, 3], body_f[b, 4], body_f[b, 5]))
+        # n = J w' + w x J w - n_ext
         turn = add(spin_momentum(inertia, pos, i, A.ang), cross(V.ang, spin_momentum(inertia, pos, i, V.ang)))
         turn = sub(turn, Vec3(body_f[b, 0], body_f[b, 1], body_f[b, 2]))
         c = world_center(moving.tree, inertia, pos, i)
@@ -185,6 +190,7 @@ def read_forces(frames, rows, reading_out):
         total = Vec3(zero, zero, zero)
         for j in range(row[n, 3], row[n, 4]):
             i = rows.member[j]
+            # force: sum f_i;  torque about p: sum n_i + (c_i - p) x f_i
             f = Vec3(demand[i, 0], demand[i, 1], demand[i, 2])
             if quantity == TORQUE:
                 f = add(
@@ -282,6 +288,7 @@ def _net(touching, rows_io, count):
     for i in range(count):
         k = rows_io.found_order[i] if rows_io.found_order[i] >= 0 else -1 - rows_io.found_order[i]
         f = touching.contact_force
+        # p = sum |f_k| p_k / sum |f_k|
         w = sqrt(f[k, 0] * f[k, 0] + f[k, 1] * f[k, 1] + f[k, 2] * f[k, 2])
         weight, middle = weight + w, add(middle, scale(_point(touching, k), w))
     # without a force there is no such point: the origin stands for it
@@ -290,6 +297,7 @@ def _net(touching, rows_io, count):
     for i in range(count):
         entry = rows_io.found_order[i]
         k, sign = (entry, 1.0) if entry >= 0 else (-1 - entry, -1.0)
+        # f = sum f_k,  n = sum n_k + (p_k - p) x f_k
         f = scale(_push(touching, k, 0), sign)
         push = add(push, f)
         twist = add(twist, add(scale(_push(touching, k, 3), sign), cross(sub(_point(touching, k), point), f)))

@@ -49,6 +49,7 @@ def read_efforts(actuator, tendon, rows, reading_out):
 @inline
 def _joint_rate(limit, k, r, q, v):
     """Rate of the distance r of limit `k`; the side is the one that r is of."""
+    # dr/dt = n . v, with n the slope of r at the end of the range that is nearer
     low, high = limit_error(limit, k, 0, q), limit_error(limit, k, 1, q)
     error = low if absolute(low.r - r) <= absolute(high.r - r) else high
     d = limit.limit_dof[k]
@@ -62,6 +63,7 @@ def _joint_rate(limit, k, r, q, v):
 def _tendon_rate(tendon, k, r):
     """Rate of the distance r of a tendon from the bound that r is of."""
     length, bound = tendon.tendon_size[k, 0], tendon.tendon_bound
+    # r = L - low - margin or high - L - margin;  dr/dt = +-dL/dt
     low = length - bound[k, 0] - bound[k, 2]
     high = bound[k, 1] - length - bound[k, 2]
     side = 1.0 if absolute(low - r) <= absolute(high - r) else -1.0

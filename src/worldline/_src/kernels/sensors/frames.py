@@ -99,6 +99,7 @@ def frame_accelerations(pos, vel, A, frames_io):
     for k in range(frames_io.frame_link.shape[0]):
         i = frames_io.frame_link[k]
         if i > 0:
+            # a_P = a + a_w x r + w x (v + w x r)
             V, Ai, r = load_motion(vel.link_V, i), load_motion(A, i), _arm(pos, frames_io, k, i)
             _store_pair(frames_io.frame_A, k, Ai.ang, classical_acceleration(V, Ai, r))
 
@@ -106,6 +107,7 @@ def frame_accelerations(pos, vel, A, frames_io):
 @inline
 def _pixel(view, number, n):
     """Column and row of a point in the frame of a camera that looks along -z, rows running down."""
+    # u = c_x - f_x x / z, v = c_y + f_y y / z; depths near zero are kept off it on their side
     ahead, behind = minimum(view.z, -_NEAREST), maximum(view.z, _NEAREST)
     inverse = 1.0 / where(view.z <= 0.0, ahead, behind)
     x = number[n, 2] - number[n, 0] * view.x * inverse
@@ -129,6 +131,7 @@ def read_poses(frames, rows, reading_out):
             store_three(reading_out, at, rotate_back(R, field))
             continue
         if other >= 0:
+            # R_O^T (p - p_O), R_O^T R
             R_O = anchor_rotation(X, other)
             p, R = rotate_back(R_O, sub(p, anchor_position(X, other))), mat_mul(transpose(R_O), R)
         if quantity == POSITION:
@@ -157,6 +160,7 @@ def read_velocities(frames, rows, reading_out):
     X, V, row = frames.frame_X, frames.frame_V, rows.velocity_row
     for n in range(row.shape[0]):
         at, quantity, k, axes, other = row[n, 0], row[n, 1], row[n, 2], row[n, 3], row[n, 4]
+        # rows of a twist: angular, then linear
         first = 0 if quantity == ANGULAR else 3
         a = Vec3(V[k, first], V[k, first + 1], V[k, first + 2])
         if axes == OWN_AXES:
@@ -164,6 +168,7 @@ def read_velocities(frames, rows, reading_out):
         elif axes == OTHER_AXES:
             a = sub(a, Vec3(V[other, first], V[other, first + 1], V[other, first + 2]))
             if quantity == LINEAR:
+                # v - v_O - w_O x (p - p_O)
                 spin = Vec3(V[other, 0], V[other, 1], V[other, 2])
                 a = sub(a, cross(spin, sub(anchor_position(X, k), anchor_position(X, other))))
             a = rotate_back(anchor_rotation(X, other), a)
@@ -179,6 +184,7 @@ def read_accelerations(frames, rows, gravity, reading_out):
         if quantity == ANGULAR:
             a = Vec3(A[k, 0], A[k, 1], A[k, 2])
         else:
+            # specific force: a - g
             a = Vec3(A[k, 3] - gravity[0], A[k, 4] - gravity[1], A[k, 5] - gravity[2])
         if axes == OWN_AXES:
             a = rotate_back(anchor_rotation(X, k), a)

@@ -30,6 +30,7 @@ def _plane(o, d, bound, s):
     """Distance to the front of a plane, within its size where it has one."""
     if d.z >= 0.0 or o.z < 0.0:
         return REACH
+    # o_z + t d_z = 0
     t = -o.z / d.z
     x, y = absolute(o.x + t * d.x), absolute(o.y + t * d.y)
     inside = (bound[s, 0] <= 0.0 or x <= bound[s, 0]) and (bound[s, 1] <= 0.0 or y <= bound[s, 1])
@@ -63,6 +64,7 @@ def read_rays(frames, shapes, geoms, surfaces, stack, rows, reading_out):
         for s in range(shapes.shape_type.shape[0]):
             if shapes.shape_body[s] == own:
                 continue
+            # in the frame of the shape: o = R^T (start - p), d = R^T along
             arm = sub(start, load_position(X, s))
             if shapes.shape_type[s] != PLANE:
                 # the line passes the ball about a shape, or all of it lies behind or beyond what was found

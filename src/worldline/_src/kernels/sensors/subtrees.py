@@ -35,6 +35,7 @@ def _means(tree, inertia, pos, vel, rows, n):
     for j in range(rows.subtree_row[n, 2], rows.subtree_row[n, 3]):
         i = rows.member[j]
         m = inertia.link_mass[i]
+        # sums of m, m c_i and m v_i
         mass = mass + m
         c = add(c, scale(world_center(tree, inertia, pos, i), m))
         v = add(v, scale(velocity_at(load_motion(vel.link_V, i), center_of_mass(inertia, pos, i)), m))
@@ -61,6 +62,7 @@ def read_subtrees(tree, inertia, pos, vel, rows, reading_out):
             for j in range(rows.subtree_row[n, 2], rows.subtree_row[n, 3]):
                 i = rows.member[j]
                 V = load_motion(vel.link_V, i)
+                # h += J_i w_i + (c_i - c) x m_i (v_i - v)
                 arm = sub(world_center(tree, inertia, pos, i), c)
                 speed = sub(velocity_at(V, center_of_mass(inertia, pos, i)), v)
                 h = add(h, spin_momentum(inertia, pos, i, V.ang))
@@ -73,12 +75,14 @@ def add_spring_energy(tendon, springs, anchor_X, at, reading_io):
     """Energy of tendons, 1/2 k stretch^2 beyond the lengths at rest, and of springs between bodies."""
     total = reading_io[at]
     for i in range(tendon.tendon_spring.shape[0]):
+        # E += 1/2 k max(L - L_high, 0)^2 + 1/2 k max(L_low - L, 0)^2
         length, law = tendon.tendon_size[i, 0], tendon.tendon_spring
         stretch = maximum(length - law[i, 3], 0.0) + maximum(law[i, 2] - length, 0.0)
         total = total + 0.5 * law[i, 0] * stretch * stretch
     for i in range(springs.spring_end.shape[0]):
         if springs.spring_on[i] != 0:
             a, b = springs.spring_end[i, 0], springs.spring_end[i, 1]
+            # E += 1/2 k (|p_b - p_a| - L_0)^2
             x, y = anchor_X[b, 0] - anchor_X[a, 0], anchor_X[b, 1] - anchor_X[a, 1]
             z = anchor_X[b, 2] - anchor_X[a, 2]
             stretch = sqrt(x * x + y * y + z * z) - springs.spring_number[i, 0]

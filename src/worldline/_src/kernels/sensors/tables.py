@@ -10,8 +10,7 @@ velocity, and a ring of range finders as many rays. The first column of a row is
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import (
     Columns,
     Integers,

@@ -25,15 +25,20 @@ def _is_at_most(a, b):
 def contains(kind, size, p):
     """1 where a volume contains a point."""
     if kind == SPHERE:
+        # |p| <= r
         return _is_at_most(dot(p, p), size.x * size.x)
     if kind == ELLIPSOID:
+        # (x/a)^2 + (y/b)^2 + (z/c)^2 <= 1
         x, y, z = p.x * (1.0 / size.x), p.y * (1.0 / size.y), p.z * (1.0 / size.z)
         return _is_at_most(x * x + y * y + z * z, 1.0)
     if kind == BOX:
+        # |x| <= a, |y| <= b, |z| <= c
         inside = _is_at_most(absolute(p.x), size.x) * _is_at_most(absolute(p.y), size.y)
         return inside * _is_at_most(absolute(p.z), size.z)
     if kind == CYLINDER:
+        # x^2 + y^2 <= r^2, |z| <= l
         return _is_at_most(p.x * p.x + p.y * p.y, size.x * size.x) * _is_at_most(absolute(p.z), size.y)
+    # capsule: x^2 + y^2 + max(|z| - l, 0)^2 <= r^2
     beyond = maximum(absolute(p.z) - size.y, 0.0)
     return _is_at_most(p.x * p.x + p.y * p.y + beyond * beyond, size.x * size.x)
 
@@ -44,6 +49,7 @@ def _slab(x, d, half):
     far = constant(_FAR, x)
     runs = absolute(d) > 0.0
     inverse = 1.0 / where(runs, d, constant(1.0, d))
+    # t = (+-half - x) / d; a ray along the planes is between them always or never
     a, b = (-half - x) * inverse, (half - x) * inverse
     inside = absolute(x) <= half
     return (
@@ -55,6 +61,7 @@ def _slab(x, d, half):
 @inline
 def _ball(a, b, c):
     """Where a t^2 + 2 b t + c <= 0: (first, last), empty when first > last."""
+    # t = (-b -+ sqrt(b^2 - a c)) / a; without a direction the sign of c decides
     far, square = constant(_FAR, a), b * b - a * c
     runs, meets = a > 0.0, square >= 0.0
     root = sqrt(maximum(square, 0.0))
@@ -82,9 +89,11 @@ def meets(kind, size, p, d):
     if kind == SPHERE or kind == ELLIPSOID:
         x = 1.0 / size.x
         y, z = (x, x) if kind == SPHERE else (1.0 / size.y, 1.0 / size.z)
+        # scaled to the unit ball: |S^-1 (p + t d)| <= 1
         first, last = _unit_ball(Vec3(p.x * x, p.y * y, p.z * z), Vec3(d.x * x, d.y * y, d.z * z))
         return _ahead(first, last)
     if kind == BOX:
+        # intersection of three slabs
         a, b = _slab(p.x, d.x, size.x)
         first, last = _slab(p.y, d.y, size.y)
         a, b = maximum(a, first), minimum(b, last)

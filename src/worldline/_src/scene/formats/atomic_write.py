@@ -44,7 +44,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Generator[Path, None, None]:
     if target.exists() and not target.is_file():
         yield target
         return
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix)
+    handle, name = _private(target, target.suffix)
     os.close(handle)
     try:
         yield Path(name)
@@ -93,7 +93,7 @@ def _make_directories(directory: Path, made: list[Path]) -> None:
 
 def _beside(target: Path, data: bytes) -> Path:
     """The data in a file of its own in the directory of the target."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, temporary = _private(target)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -102,6 +102,16 @@ def _beside(target: Path, data: bytes) -> Path:
         os.unlink(temporary)
         raise
     return Path(temporary)
+
+
+def _private(target: Path, suffix: str = "") -> tuple[int, str]:
+    """A new file in the directory of the target; an error names the target, not the private file."""
+    try:
+        return tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name.removesuffix(suffix)}.", suffix=suffix
+        )
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 def _open_permissions(path: str) -> None:
@@ -116,7 +126,7 @@ def _set_aside(target: Path) -> Path | None:
     if not target.exists() or target.is_dir():
         # a directory in the place of a file is for os.replace to complain about
         return None
-    handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, aside = _private(target)
     os.close(handle)
     try:
         os.replace(target, aside)

@@ -21,6 +21,7 @@ from worldline._src.errors import (
     unreadable,
 )
 from worldline._src.keywords import shared_keywords
+from worldline._src.later import without_collection
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.progress import slow
 from worldline._src.scene.assets.paths import PackageDirectory, PathPolicy
@@ -121,7 +122,7 @@ def from_file(
     if not isinstance(path, str | PathLike):
         raise ArgumentError(f"path: given {describe(path)}; allowed: the path of a file")
     file = Path(path)
-    with slow(f"loading {file.name}"):
+    with slow(f"loading {file.name}"), without_collection():
         data = _contents(file, options.limits)
         format = detect(data, file)
         if format == "msgpack":

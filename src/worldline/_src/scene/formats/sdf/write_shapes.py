@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 SUFFIXES: Final = tuple(suffix for suffix in MESH_SUFFIXES if suffix != ".msh")
 _ORDER: Final = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _WIDE: Final = "100 100"
+"""Displayed size of an infinite plane [m]."""
 _PLAIN_MASKS: Final = ((1, 1), (0, 0))
-"""All shapes touch each other, or are only to be seen."""
-"""How much of an infinite plane is shown, m."""
+"""Masks with which all shapes collide, or none do."""
 
 
 def write_inertial(link: XmlElement, inertial: Inertial) -> None:
