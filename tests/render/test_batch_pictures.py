@@ -71,8 +71,8 @@ def test_the_command_writes_a_picture(tmp_path):
     scene = tmp_path / "arm.xml"
     scene.write_text(ARM, "utf-8")
     call = ["rollout", str(scene), "-w", "70", "-n", "5", "--threads", "1", "--spread", "2", "--picture"]
-    done = CliRunner().invoke(app, [*call, str(tmp_path / "worlds.png")])
+    done = CliRunner().invoke(app, [*call, str(tmp_path / "worlds.png")], env={"COLUMNS": "1000"})
     assert done.exit_code == 0, done.output
     assert Image.open(tmp_path / "worlds.png").size == (8 * 160, 8 * 120)
-    done = CliRunner().invoke(app, [*call, str(tmp_path / "worlds.jpg")])
+    done = CliRunner().invoke(app, [*call, str(tmp_path / "worlds.jpg")], env={"COLUMNS": "1000"})
     assert done.exit_code == 2 and "--picture must end in .png" in done.output

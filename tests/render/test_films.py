@@ -99,7 +99,9 @@ def scene(tmp_path):
 
 
 def call(*arguments):
-    return CliRunner().invoke(command.app, ["render", *map(str, arguments)], env={"COLUMNS": "1000", "TERM": "dumb"})
+    return CliRunner().invoke(
+        command.app, ["render", *map(str, arguments)], env={"COLUMNS": "1000", "TERM": "dumb"}
+    )
 
 
 @drawing
