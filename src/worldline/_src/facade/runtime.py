@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, ref
 
@@ -359,6 +360,19 @@ class Runtime:
                 return False
             self.sim.parameters_changed(("time_step",))
             return True
+
+    def set_friction(self, rows: np.ndarray, sliding: float) -> None:
+        """Give shapes, by row of `Model.shapes`, another coefficient of sliding friction."""
+        shapes = self.model.shapes
+        assert shapes is not None
+        friction = shapes.friction.copy()
+        friction[rows, 0] = sliding
+        with self.guard:
+            # clones share the table
+            self.model.shapes = replace(shapes, friction=friction)
+            if self.constraints is not None:
+                self.constraints.take_friction()
+            self.parameters_changed(())
 
     def update_dofs(self, name: str, joint: Joint | FreeJoint, numbers: Array) -> None:
         """Change one parameter of a joint's degrees of freedom in the model."""

@@ -21,6 +21,7 @@ from worldline._src.facade import values
 from worldline._src.facade.body_options import ASSUMED_INERTIA, six_moments
 from worldline._src.facade.body_state import MassiveFrame
 from worldline._src.model.kinds import ShapeFlags
+from worldline._src.model.model import Model
 from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType, MeshData, MeshSource
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.contact import CombineRule, ConstraintForceModel, PhysicsMaterial
@@ -212,11 +213,7 @@ class CollisionBody(MassiveFrame):
     def collision_shapes(self) -> list[CollisionShape]:
         """All shapes that can touch something, those of a file included; a new list each time."""
         runtime, b = self._index()
-        table = runtime.model.shapes
-        if table is None:
-            return []
-        rows = np.flatnonzero((table.body == b) & ((table.flags & ShapeFlags.COLLIDES) != 0))
-        return [collision_shape(runtime.model, k) for k in rows.tolist()]
+        return [collision_shape(runtime.model, k) for k in _touching_rows(runtime.model, b).tolist()]
 
     @property
     def collision_shape(self) -> CollisionShape | None:
@@ -243,9 +240,21 @@ class CollisionBody(MassiveFrame):
                 material.friction = [friction, *material.friction[1:]]
             if restitution is not None:
                 material.restitution = restitution
-        if geoms:
+        if friction is not None and geoms and self._world._runtime is not None:
+            runtime, b = self._index()
+            runtime.set_friction(_touching_rows(runtime.model, b), friction)
+        if restitution is not None and geoms:
+            # which shapes bounce decides on the stages of a step
             self._world._topology_changed()
         self._world._configuration_changed()
+
+
+def _touching_rows(model: Model, body: int) -> np.ndarray:
+    """Rows of `Model.shapes` on a body that can touch something."""
+    table = model.shapes
+    if table is None:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero((table.body == body) & ((table.flags & ShapeFlags.COLLIDES) != 0))
 
 
 def add_ground_plane(world: WorldRuntime, height: float, friction: float, restitution: float) -> str:

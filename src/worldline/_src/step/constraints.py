@@ -145,6 +145,10 @@ class Constraints(ConstraintProgram):
             self._damping["limit_law"] = self.column.limit_law[:, t.DAMPING].copy()
         return True
 
+    def take_friction(self) -> None:
+        """Take over coefficients of friction of shapes."""
+        self._packing.shapes.take_friction(self.column)
+
     # ---- layout
 
     def _lay_out(self, **counts: int) -> None:

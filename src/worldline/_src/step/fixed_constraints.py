@@ -388,11 +388,15 @@ class FixedConstraints(Constraints):
         column.dof_column[:] = column.column_dof[:] = np.arange(nv)
         numbers = column.option
         numbers[t.SWEEPS] = self._sweeps
-        numbers[t.SPEED_TOLERANCE] = self._tolerance * numbers[t.GRAVITY]
         numbers[t.COLD] = float(self.option.disable_warm_start)
         newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE
         served = newton and nv <= MOST_COLUMNS and bool(mobile.all())
         numbers[t.NEWTON_STEPS] = float(self._newton() if served else NO_NEWTON)
+
+    def _set_gravity(self, h: float) -> None:
+        super()._set_gravity(h)
+        numbers = self.column.option
+        numbers[t.SPEED_TOLERANCE] = self._tolerance * numbers[t.GRAVITY]
 
     def _order_contacts(self) -> None:
         """Contacts are in the order of their pairs."""

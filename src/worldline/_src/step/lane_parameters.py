@@ -10,6 +10,7 @@ rows there are is the same in all worlds; a model that differs in it is refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from worldline._src.kernels.constraints.contact.rows import LEAST_FRICTION
 from worldline._src.kernels.constraints.motor.rows import UNLIMITED
 from worldline._src.kernels.narrowphase import tables as collision_tables
 from worldline._src.model.fields import FIELDS
+from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step.followed_model import FollowedModel
 from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY
 
 if TYPE_CHECKING:
@@ -37,12 +40,11 @@ _LEAST_TOGETHER = 0.01
 
 
 class _Space(NamedTuple):
-    """An arena of numbers, and which of them may differ from world to world."""
+    """An arena of numbers that steps read and never write."""
 
     place: int
     kind: int
     numbers: Array
-    may_differ: np.ndarray
 
 
 class LaneParameters:
@@ -52,6 +54,8 @@ class LaneParameters:
         self._sim = sim
         self._at = np.zeros(0, np.int64)
         self._parts: dict[int, np.ndarray] = {}
+        self._may_differ: np.ndarray | None = None
+        self._followed = FollowedModel()
         self.numbers: Array = np.zeros((sim.worlds, 0))
         """Those numbers, a row a world."""
 
@@ -92,19 +96,24 @@ class LaneParameters:
                 made.append((place, position, 1, k))
         return np.array(made, np.int64).reshape(-1, 4)
 
-    def take(self, worlds: np.ndarray, other: LaneSimulation) -> bool:
-        """Let worlds have the numbers of another simulation; returns whether new numbers differ now."""
-        base, given = _spaces(self._sim), _spaces(other)
+    def take(self, worlds: np.ndarray, model: Model, make: Callable[[Model], LaneSimulation]) -> bool:
+        """Let worlds have the numbers of another model; returns whether new numbers differ now.
+
+        `make` lays out one world of a model in lanes.
+        """
+        other = self._followed.simulation(model, make)
+        other.take_room(self._sim.constraints.room)
         _require_same_structure(self._sim, other)
         _require_same_branches(self._sim, other)
-        for mine, theirs in zip(base, given, strict=True):
-            wrong = np.flatnonzero((mine.numbers != theirs.numbers) & ~mine.may_differ)
-            if wrong.size:
-                name = _name_at(self._sim, mine, int(wrong[0]))
-                raise CapabilityError(f"worlds in lanes share '{name}', which differs in the model given")
-        start = np.concatenate([space.numbers for space in base])
-        numbers = np.concatenate([space.numbers for space in given])
-        every = np.union1d(self._at, np.flatnonzero(start != numbers))
+        if self._may_differ is None:
+            self._may_differ = _may_differ(self._sim)
+        start, numbers = (np.concatenate([space.numbers for space in _spaces(s)]) for s in (self._sim, other))
+        differs = np.flatnonzero(start != numbers)
+        wrong = differs[~self._may_differ[differs]]
+        if wrong.size:
+            name = _name_at(self._sim, int(wrong[0]))
+            raise CapabilityError(f"worlds in lanes share '{name}', which differs in the model given")
+        every = np.union1d(self._at, differs)
         grown = every.size > self._at.size
         if grown:
             rows = np.repeat(start[every][None], self._sim.worlds, axis=0)
@@ -116,6 +125,7 @@ class LaneParameters:
 
     def moved(self, by: int) -> None:
         """The arena of data of rows is that much longer at its end than before."""
+        self._may_differ = None
         if self.any:
             constraints = self._sim.constraints
             end = sum(len(x) for x in (self._sim._constant, self._sim._data, constraints.block.c))
@@ -134,6 +144,20 @@ class LaneParameters:
 
 def _spaces(sim: LaneSimulation) -> list[_Space]:
     """All numbers that steps of a simulation read and never write, in the order of positions."""
+    block, collision = sim.constraints.block, sim.constraints.collision
+    made = [
+        _Space(MULTIBODY, _CONSTANT, sim._constant),
+        _Space(MULTIBODY, _DATA, sim._data),
+        _Space(CONSTRAINT, _CONSTANT, block.c),
+        _Space(CONSTRAINT, _DATA, block.d),
+    ]
+    if collision is not None:
+        made += [_Space(COLLISION, _CONSTANT, collision.c), _Space(COLLISION, _DATA, collision.d)]
+    return made
+
+
+def _may_differ(sim: LaneSimulation) -> np.ndarray:
+    """Which of the numbers of all `_spaces` may differ from world to world."""
     constraints, collision = sim.constraints, sim.constraints.collision
     trees = np.zeros(len(sim._constant), bool)
     offsets, sizes = sim.model.arenas.offsets, sim.model.arenas.sizes
@@ -143,18 +167,15 @@ def _spaces(sim: LaneSimulation) -> list[_Space]:
             trees[offsets[field.name] : offsets[field.name] + extent] = True
     rows = _own_columns(constraints.block, t.TABLE)
     _allow_parts(sim, rows)
-    made = [
-        _Space(MULTIBODY, _CONSTANT, sim._constant, trees),
-        _Space(MULTIBODY, _DATA, sim._data, np.ones(len(sim._data), bool)),
-        _Space(CONSTRAINT, _CONSTANT, constraints.block.c, rows),
-        _Space(CONSTRAINT, _DATA, constraints.block.d, np.ones(len(constraints.block.d), bool)),
-    ]
+    constants = {MULTIBODY: trees, CONSTRAINT: rows}
     if collision is not None:
-        made += [
-            _Space(COLLISION, _CONSTANT, collision.c, _own_columns(collision, collision_tables.TABLE)),
-            _Space(COLLISION, _DATA, collision.d, np.ones(len(collision.d), bool)),
+        constants[COLLISION] = _own_columns(collision, collision_tables.TABLE)
+    return np.concatenate(
+        [
+            constants[space.place] if space.kind == _CONSTANT else np.ones(len(space.numbers), bool)
+            for space in _spaces(sim)
         ]
-    return made
+    )
 
 
 def _own_columns(block: Any, table: Any) -> np.ndarray:
@@ -185,9 +206,13 @@ def _allow_parts(sim: LaneSimulation, may_differ_io: np.ndarray) -> None:
         column("option")[[t.GRAVITY, t.SPEED_TOLERANCE]] = True
 
 
-def _name_at(sim: LaneSimulation, space: _Space, position: int) -> str:
-    """The column of a constant."""
+def _name_at(sim: LaneSimulation, position: int) -> str:
+    """The column of a constant, by its position in all `_spaces`."""
     known: dict[int, str] = {}
+    spaces = _spaces(sim)
+    starts = np.cumsum([0, *(len(space.numbers) for space in spaces)])
+    which = int(np.searchsorted(starts, position, side="right")) - 1
+    space, position = spaces[which], position - int(starts[which])
     # of columns that begin at one position only the last has any numbers
     if space.place == MULTIBODY:
         known |= {sim.model.arenas.offsets[f.name]: f.name for f in FIELDS if f.space == "constant"}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -230,13 +231,10 @@ class LaneSimulation(FixedAttributes, Diverging):
         """Constants of a step and the arenas that groups of worlds are copied from."""
         model = self.model
         arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
-        self._index, self._constant = arenas.index, arenas.constant
+        self._index, self._constant, self._views = arenas.index, arenas.constant, constant_views(arenas)
         self._data = new_arena(model, "float")
-        at = model.arenas.offsets["time_step"]
-        self._data[at] = self._h
-        view = constant_views(arenas)
-        view["dof_drive"][:] = drives_of(model)
-        self.constraints.connect(self._index, self._constant, self._data, view["dof_mobile"], self._h)
+        self._data[model.arenas.offsets["time_step"]] = self._h
+        self.take_constants()
         self.elements: LaneElements | None = None
         if self._elements.kernels or self._elements.has_functions:
             four = self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4
@@ -247,6 +245,13 @@ class LaneSimulation(FixedAttributes, Diverging):
         self._readings: LaneSensing | None = None
         self._alive: list[Any] = []
         self._own = LaneParameters(self)
+
+    def take_constants(self) -> None:
+        """Take over the constants of the model, and let rows of constraints follow from them."""
+        self._constant[:] = self.model.arenas.constant
+        self._views["dof_drive"][:] = drives_of(self.model)
+        mobile = self._views["dof_mobile"]
+        self.constraints.connect(self._index, self._constant, self._data, mobile, self._h)
 
     def _lay_out_rows(self) -> None:
         """Rows of state and inputs, one a world, and where their parts go in the arenas."""
@@ -367,11 +372,9 @@ class LaneSimulation(FixedAttributes, Diverging):
             [True, False]
         """
         require_kind(model, Model, "model", "LaneSimulation.set_parameters")
-        solve = {"sweeps": self._most_sweeps, "tolerance": self._tolerance, "elements": self._elements}
-        other = LaneSimulation(model, 1, time_step=self._h, integration_family=self.family, **solve)
-        other.take_room(self.constraints.room)
-        chosen = self._chosen(worlds)
-        if self._own.take(chosen, other):
+        chosen, solve = self._chosen(worlds), {"sweeps": self._most_sweeps, "tolerance": self._tolerance}
+        solve |= {"time_step": self._h, "integration_family": self.family, "elements": self._elements}
+        if self._own.take(chosen, model, partial(LaneSimulation, worlds=1, **solve)):
             self._own_laid_out()
         if self.elements is not None:
             self._body_com[chosen] = model.body_com.ravel()

@@ -80,6 +80,12 @@ class ShapePacker(Packer):
         pack_pairs(self.model, block.column, self.pairs, self.option.override_contact_margin)
         override_contacts(self.option, block.column)
 
+    def take_friction(self, column: ConstraintColumns) -> None:
+        """Take over coefficients of friction of shapes, unless the scene overrides them."""
+        shapes = self.model.shapes
+        if shapes is not None and len(self.shapes) and self.option.override_friction is None:
+            column.shape_friction[:] = shapes.friction[self.shapes]
+
     @property
     def families(self) -> list[int]:
         """Families of pairs that the shapes may form."""

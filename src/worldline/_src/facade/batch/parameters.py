@@ -80,7 +80,10 @@ def _friction(name: str) -> Parameter:
         material = _geoms(world)[name].physics_material
         mu = values.non_negative(value, f"friction of shape '{name}'")
         material.friction = [mu, *material.friction[1:]]
-        world._topology_changed()
+        runtime = world._live()
+        assert runtime.model.shapes is not None
+        runtime.set_friction(np.array([runtime.model.shapes.label.index(name)]), mu)
+        world._configuration_changed()
 
     return Parameter(lambda world: _geoms(world)[name].physics_material.friction[0], write)
 
