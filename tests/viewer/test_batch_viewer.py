@@ -75,3 +75,21 @@ def test_picked_and_failed_worlds_are_told(shown):
         viewer.pick(65)
     with pytest.raises(ArgumentError, match="spacing"):
         sx.view_batch(batch, spacing=0.0)
+
+
+def test_the_first_look_has_every_world_in_view(shown):
+    _, viewer = shown
+    camera = viewer._server.initial_camera
+    eye, centre = np.array(camera.position), np.array(camera.look_at)
+    forward = (centre - eye) / np.linalg.norm(centre - eye)
+    lines = node(viewer).batched_positions - eye
+    angles = np.degrees(np.arccos(lines @ forward / np.linalg.norm(lines, axis=1)))
+    assert angles.max() < 22.5 and np.degrees(camera.fov) == pytest.approx(45.0)
+
+
+def test_a_wide_plane_is_drawn_once_below_all_worlds(shown):
+    _, viewer = shown
+    rows = viewer._shapes.items.rows
+    planes = [k for k, item in enumerate(rows) if item.kind.name == "PLANE"]
+    assert len(planes) == 64 and [rows[k].group for k in planes[1:]] == [-1] * 63
+    np.testing.assert_allclose(viewer._poses(viewer._frames[0])[planes[0], :2], [7.0, 7.0])

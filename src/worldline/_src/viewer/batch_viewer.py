@@ -10,12 +10,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from worldline._src.drawing.cameras import free_view
-from worldline._src.drawing.items import SHOWN_GROUPS, Items, items_of
+from worldline._src.drawing.cameras import View, facing, usual_distance
+from worldline._src.drawing.items import SHOWN_GROUPS, Item, Items, items_of
 from worldline._src.drawing.placement import body_poses
 from worldline._src.errors import ArgumentError, BatchFailure, require_kind
 from worldline._src.facade import values
@@ -23,6 +24,7 @@ from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.model.kinds import ShapeKind
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.dynamics import forward_kinematics
 from worldline._src.viewer.access import Gate
@@ -34,6 +36,8 @@ MOST = 64
 """Worlds of a page when none are named."""
 _FRAMES = 2000
 """States that the time line keeps."""
+_HIDDEN = -1
+"""A visibility group that is never shown."""
 _FAILED, _PICKED = np.array([220, 40, 40]), np.array([60, 130, 230])
 
 
@@ -61,20 +65,28 @@ class BatchViewer(NotCopied, KnownNames):
         bodies = body_poses(first._live().model, first._live().sim.q)
         low, high = each[0].bounds(bodies)
         size = max(0.5 * float(np.linalg.norm(high - low)), 1e-2)
-        self._spacing = 3.0 * size if spacing is None else spacing
+        self._spacing = 2.2 * size if spacing is None else spacing
         across = math.ceil(math.sqrt(len(which)))
         row, column = np.divmod(np.arange(len(which)), across)
         self._offset = self._spacing * np.stack([column, row, 0 * row], axis=1)
+        # a plane that reaches into other worlds is drawn once, below all of them
+        self._wide = np.array([_is_wide(item, self._spacing) for item in each[0].rows], bool)
         self._gate = Gate(host)
         self._server = start_server(host, port, self._gate)
         try:
             poses = self._poses(batch.joint_positions[which])
-            items = Items([item for one in each for item in one.rows])
+            rest = [
+                _hidden(item) if _is_wide(item, self._spacing) else item
+                for one in each[1:]
+                for item in one.rows
+            ]
+            items = Items([*each[0].rows, *rest])
             self._shapes = ShapeNodes(
                 self._server, "/worlds", items, poses, lambda item: item.group in SHOWN_GROUPS
             )
-            whole = size + 0.5 * self._spacing * across
-            set_up_page(self._server, free_view(first, each[0], bodies), whole, shadows=False)
+            middle = 0.5 * (low + high) + self._offset.mean(axis=0)
+            whole = size + 0.5 * float(np.linalg.norm(self._offset.max(axis=0)))
+            set_up_page(self._server, _view_of_all(middle, whole), whole, shadows=False)
             self._add_controls()
         except BaseException:
             self._server.stop()
@@ -94,7 +106,9 @@ class BatchViewer(NotCopied, KnownNames):
         on_press(gui.add_button("Reset"), post, lambda _: self.reset())
         self._time = gui.add_slider("Time line", 0, 1, 1, 0, hint="Look at a state that was shown.")
         on_change(self._time, post, lambda at: self.seek(min(int(at), self.frame_count - 1)))
-        self._world = gui.add_number("World", -1, min=-1, max=int(self._which.max()), step=1)
+        self._world = gui.add_number(
+            "World", -1, min=-1, max=int(self._which.max()), step=1, hint="The marked world; -1 for none."
+        )
         on_change(self._world, post, lambda w: self.pick(int(w) if w in self._which else None))
         for node in self._shapes.movable():
             rows = node.rows
@@ -114,6 +128,7 @@ class BatchViewer(NotCopied, KnownNames):
             poses = items.poses(np.concatenate([own, IDENTITY[None]]))
             poses[:, :3] += offset
             made.append(poses)
+        made[0][self._wide, :3] += self._offset.mean(axis=0)
         return np.concatenate(made)
 
     def _draw(self, q: Array) -> None:
@@ -270,6 +285,25 @@ class BatchViewer(NotCopied, KnownNames):
     def __repr__(self) -> str:
         state = "closed" if self._closed.is_set() else self.url
         return f"<BatchViewer of {len(self._which)} worlds: {state}>"
+
+
+def _is_wide(item: Item, spacing: float) -> bool:
+    """Whether it is a plane that reaches further than to the next world."""
+    across = np.abs(item.mesh.vertices * item.scale)[:, :2]
+    return item.kind is ShapeKind.PLANE and bool(across.max() > spacing)
+
+
+def _hidden(item: Item) -> Item:
+    return replace(item, group=_HIDDEN)
+
+
+def _view_of_all(centre: Array, reach: float) -> View:
+    """A camera that looks down at rows of worlds, each in front of the next."""
+    azimuth, elevation = np.radians((115.0, -40.0))
+    forward = np.array(
+        [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
+    )
+    return View(centre - usual_distance(reach) * forward, facing(forward, np.array([0.0, 0.0, 1.0])), 45.0)
 
 
 def view_batch(
