@@ -234,6 +234,20 @@ def test_a_world_that_goes_on_is_reported_at_the_step_that_diverged(layout):
 
 
 @pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_a_world_that_cannot_go_on_stays_in_time_with_the_others(layout):
+    """The square of 1e200 is no number: its step is taken back, and time goes on."""
+    world = sx.World()
+    arm = world.add_multibody("arm")
+    bob = {"mass": 1.0, "center_of_mass": (0.5, 0, 0), "inertia": np.eye(3)}
+    arm.add_link("bob", arm.add_link("base"), sx.JointSpec("hinge", axis=(0, 1, 0)), **bob)
+    batch = sx.WorldBatch(world, 2, layout=layout, divergence_policy="continue")
+    batch.joint_velocities[1] = 1e200
+    batch.step(20)
+    assert [failure.world for failure in batch.failures] == [1] and batch.frozen.tolist() == [False, True]
+    assert batch.frame.tolist() == [20, 20] and batch.time[0] == batch.time[1]
+
+
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
 def test_failures_in_a_sequence_of_controls_are_told_in_the_end(layout):
     batch = failing("raise", layout)
     with pytest.raises(BatchFailure, match="world 1"):

@@ -93,14 +93,17 @@ class Unit:
             runtime.joints_commanded()
 
     def step(self, n: int) -> None:
+        end = self.sim.clock[0] + n
         try:
             if self.world is None:
                 self.sim.step(n)
             else:
                 self.world.step(n)
         except StepFailure:
-            # CONTINUE ends where numbers are not finite; the world is at its last good state
+            # CONTINUE ends where numbers are not finite; the world stays at its last good state, in time with
+            # the others
             self.sim.frozen = True
+            self.tick(int(end - self.sim.clock[0]))
 
     def tick(self, n: int) -> None:
         self.sim.clock[:2] += n
