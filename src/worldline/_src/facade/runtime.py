@@ -316,23 +316,19 @@ class Runtime:
 
     def q_slice(self, joint: Joint | FreeJoint) -> slice:
         """Coordinates of a joint; none of a fixed one."""
-        j = self.joint_index.get(id(joint))
-        if j is None:
-            return slice(0, 0)
-        starts = self.model.joint_q_start
-        found = slice(int(starts[j]), int(starts[j + 1]))
-        # callers cut a view and copy it next
-        if self.guard.busy:
-            self.guard.wait()
-        return found
+        return self._slice(joint, self.model.joint_q_start)
 
     def v_slice(self, joint: Joint | FreeJoint) -> slice:
         """Degrees of freedom of a joint; none of a fixed one."""
+        return self._slice(joint, self.model.joint_qd_start)
+
+    def _slice(self, joint: Joint | FreeJoint, starts: Array) -> slice:
+        """Where a joint is in arrays that begin with it at `starts`."""
         j = self.joint_index.get(id(joint))
         if j is None:
             return slice(0, 0)
-        starts = self.model.joint_qd_start
         found = slice(int(starts[j]), int(starts[j + 1]))
+        # callers cut a view and copy it next
         if self.guard.busy:
             self.guard.wait()
         return found

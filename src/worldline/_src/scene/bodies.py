@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import auto
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.base import Choice, Parts, Struct, field
@@ -85,6 +85,9 @@ def _require_distinct(links: Sequence[Link]) -> None:
         raise SceneError(f"the same Link object, named {twice.name!r}, is in the tree twice")
 
 
+Made = TypeVar("Made")
+
+
 class Children(Kind["Iterable[Link]", "list[Link]"]):
     """The child links of a link. Walks do not recurse into them; see `contexts`."""
 
@@ -102,15 +105,20 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return ListOf(self._item())(value)
 
     def plain(self, value: list[Link], writer: Writer) -> Any:
-        out: list[Any] = []
+        return self._each(value, writer, Link._plain)
+
+    @staticmethod
+    def _each(value: list[Link], writer: Writer, change: Callable[[Link, Writer], Made]) -> list[Made]:
+        """What is made of every link, filled in after the links above."""
+        made: list[Made] = []
 
         def work() -> None:
             for link in value:
                 writer.visit(link)
-                out.append(link._plain(writer))
+                made.append(change(link, writer))
 
         writer.later(work)
-        return out
+        return made
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
         entries: list[Any] = raw
@@ -132,15 +140,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return made
 
     def copy(self, value: list[Link], writer: Writer) -> list[Link]:
-        made: list[Link] = []
-
-        def work() -> None:
-            for link in value:
-                writer.visit(link)
-                made.append(link._copy(writer))
-
-        writer.later(work)
-        return made
+        return self._each(value, writer, Link._copy)
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         links: list[Any] = value
