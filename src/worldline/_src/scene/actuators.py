@@ -57,15 +57,8 @@ class DynType(SceneEnum):
     - i (with tau > 0), the current: di/dt = ((control - K speed) / R' - i) / tau; without it the steady one.
     """
 
-    Filter = auto()
-    FilterExact = auto()
-    Integrator = auto()
-    None_ = auto()
-    Muscle = auto()
-    Current = auto()
-    Pid = auto()
-    PidDiscrete = auto()
-    Motor = auto()
+    Filter, FilterExact, Integrator, None_, Muscle = auto(), auto(), auto(), auto(), auto()
+    Current, Pid, PidDiscrete, Motor = auto(), auto(), auto(), auto()
 
 
 class DampingType(SceneEnum):

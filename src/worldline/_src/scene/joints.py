@@ -51,30 +51,15 @@ class JointType(SceneEnum):
 class EulerOrder(SceneEnum):
     """The axes of an Euler joint, in the order of its coordinates, each carried by those before it."""
 
-    XYZ = auto()
-    XZY = auto()
-    YXZ = auto()
-    YZX = auto()
-    ZXY = auto()
-    ZYX = auto()
-    XYX = auto()
-    XZX = auto()
-    YXY = auto()
-    YZY = auto()
-    ZXZ = auto()
-    ZYZ = auto()
+    XYZ, XZY, YXZ, YZX, ZXY, ZYX = auto(), auto(), auto(), auto(), auto(), auto()
+    XYX, XZX, YXY, YZY, ZXZ, ZYZ = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class DriveType(SceneEnum):
     """What a joint makes of its command."""
 
-    Force = auto()
-    Passive = auto()
-    Servo = auto()
-    Velocity = auto()
-    Acceleration = auto()
-    Locked = auto()
-    Mimic = auto()
+    Force, Passive, Servo, Velocity = auto(), auto(), auto(), auto()
+    Acceleration, Locked, Mimic = auto(), auto(), auto()
 
 
 class TargetMode(SceneEnum):

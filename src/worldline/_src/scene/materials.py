@@ -30,25 +30,14 @@ class Mark(SceneEnum):
 class MaterialRole(SceneEnum):
     """What a texture layer is for."""
 
-    DetailNormal = auto()
-    Emissive = auto()
-    Normal = auto()
-    Orm = auto()
-    Rgb = auto()
-    Rgba = auto()
+    DetailNormal, Emissive, Normal, Orm, Rgb, Rgba = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class SkyboxLayout(SceneEnum):
     """Which face of a sky box a cell of its image shows."""
 
-    Back = auto()
-    Down = auto()
-    Front = auto()
-    Ignore = auto()
-    Left = auto()
-    Right = auto()
-    Unsupported = auto()
-    Up = auto()
+    Back, Down, Front, Ignore = auto(), auto(), auto(), auto()
+    Left, Right, Unsupported, Up = auto(), auto(), auto(), auto()
 
 
 class TexcoordOrigin(SceneEnum):

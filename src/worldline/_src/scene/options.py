@@ -23,12 +23,7 @@ _POSITIVE_COUNT = Integer(minimum=1)
 class SolverType(SceneEnum):
     """The method that solves constraints; the first two are those of the file format."""
 
-    PGS = auto()
-    PGSIMPR = auto()
-    Newton = auto()
-    CG = auto()
-    Dantzig = auto()
-    Lemke = auto()
+    PGS, PGSIMPR, Newton, CG, Dantzig, Lemke = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class FrictionModel(enum.IntEnum):
@@ -48,13 +43,8 @@ class FrictionModel(enum.IntEnum):
 class IntegratorMethod(SceneEnum):
     """How positions and velocities advance; the first three are those of the file format."""
 
-    Explicit = auto()
-    Implicit = auto()
-    ImplicitVelocity = auto()
-    SemiImplicit = auto()
-    ImplicitFast = auto()
-    RungeKutta4 = auto()
-    Variational = auto()
+    Explicit, Implicit, ImplicitVelocity, SemiImplicit = auto(), auto(), auto(), auto()
+    ImplicitFast, RungeKutta4, Variational = auto(), auto(), auto()
 
 
 class ConvexStrategy(SceneEnum):
