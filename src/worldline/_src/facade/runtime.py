@@ -25,6 +25,7 @@ from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array, compose
@@ -55,12 +56,7 @@ DRIVES = {
     ActuatorType.MIMIC: drives.PASSIVE,
 }
 """Actuator types a step can follow, and their codes in the kernels."""
-_SOLVERS = {
-    ContactSolverMethod.AUTOMATIC: SolverMethod.AUTOMATIC,
-    ContactSolverMethod.SEQUENTIAL_IMPULSE: SolverMethod.SEQUENTIAL_IMPULSE,
-    ContactSolverMethod.NEWTON: SolverMethod.NEWTON,
-    ContactSolverMethod.BOXED_LCP: SolverMethod.BOXED,
-}
+_SOLVERS = counterparts(ContactSolverMethod, SolverMethod, BOXED_LCP="BOXED")
 MOTORS = (ActuatorType.SERVO, ActuatorType.MIMIC)
 """Those that are rows; a change to or from them makes the runtime anew."""
 
