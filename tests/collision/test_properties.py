@@ -138,18 +138,22 @@ def test_points_lie_on_the_surfaces(kinds):
     assert np.allclose(apart, np.abs(found.distance), rtol=0, atol=1e-9)
 
 
-def test_a_box_sliding_on_a_plane_keeps_its_contacts():
-    group = DETECTOR.create_group()
-    group.add(CollisionShape.plane())
+def slides(group):
+    """A box in a slow slide and turn, with the jitter of a solver, and its contacts."""
     box = group.add(CollisionShape.box((0.5, 0.3, 0.2)), margin=0.01)
     rng = np.random.default_rng(0)
-    names = None
     for step in range(1000):
-        # a slow slide and turn, with the jitter of a solver
         half = 0.5 * 1e-3 * step
         tilt = 1e-7 * rng.normal(size=2)
         box.pose = (1e-3 * step, 2e-4 * step, 0.2 - 1e-6 * rng.random(), *tilt, np.sin(half), np.cos(half))
-        result = DETECTOR.collide(group)
+        yield box, DETECTOR.collide(group)
+
+
+def test_a_box_sliding_on_a_plane_keeps_its_contacts():
+    group = DETECTOR.create_group()
+    group.add(CollisionShape.plane())
+    names = None
+    for box, result in slides(group):
         assert len(result) == 4
         features = result.features.tolist()
         names = names or features
@@ -161,14 +165,8 @@ def test_a_box_sliding_on_a_plane_keeps_its_contacts():
 def test_a_box_sliding_on_a_box_keeps_its_contacts():
     group = DETECTOR.create_group()
     group.add(CollisionShape.box((5.0, 5.0, 0.5)), pose=(0, 0, -0.5, 0, 0, 0, 1), static=True)
-    box = group.add(CollisionShape.box((0.5, 0.3, 0.2)), margin=0.01)
-    rng = np.random.default_rng(0)
     names = None
-    for step in range(1000):
-        half = 0.5 * 1e-3 * step
-        tilt = 1e-7 * rng.normal(size=2)
-        box.pose = (1e-3 * step, 2e-4 * step, 0.2 - 1e-5, *tilt, np.sin(half), np.cos(half))
-        result = DETECTOR.collide(group)
+    for _, result in slides(group):
         features = sorted(result.features.tolist())
         names = names or features
         assert features == names

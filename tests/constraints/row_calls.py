@@ -18,6 +18,7 @@ from worldline._src.kernels.constraints import cone_newton as cone_kernel
 from worldline._src.kernels.constraints import dual_pgs as dual_kernel
 from worldline._src.kernels.constraints import impedance as imp
 from worldline._src.kernels.constraints.active_sets import SetWork
+from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.cone_newton import ConeProblem, ConeWork
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork
@@ -333,10 +334,16 @@ def prepare_row(bodies, axes, arms, c, contacts):
 
 
 @inline
-def _solve_bodies(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse):
+def prepare_and_warm(contacts, axes, arms, bodies, count, impulse):
+    """Prepare all contacts and begin with the impulses given."""
     for c in range(count):
         prepare_row(bodies, axes, arms, c, contacts)
     bodies_kernel.warm_start(contacts, count, bodies, impulse)
+
+
+@inline
+def _solve_bodies(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse):
+    prepare_and_warm(contacts, axes, arms, bodies, count, impulse)
     bodies_kernel.body_pgs(contacts, count, tolerance, sweeps, taken, bodies, impulse)
 
 
@@ -443,3 +450,36 @@ def arrays_of(scene: Scene) -> tuple[BodyContacts, Bodies]:
         *(aligned(x) for x in (scene.linear, scene.angular, scene.inverse_mass, scene.inverse_inertia))
     )
     return contacts, bodies
+
+
+def conjugate_solve(solve, scene, sweeps, tolerance, start):
+    """Contacts, bodies and impulses of a scene after `solve`, sweeps taken, and what it returns."""
+    nc = len(scene.a)
+    contacts, bodies = arrays_of(scene)
+    conjugate = Conjugate(*(aligned(np.zeros(3 * nc)) for _ in range(2)))
+    taken, impulse = aligned(np.zeros(1)), aligned(np.full(3 * nc, start))
+    limits = (tolerance, sweeps, tolerance)
+    left = solve(contacts, aligned(scene.arms), bodies, limits, conjugate, taken, impulse)
+    return contacts, bodies, impulse, taken[0], left
+
+
+def check_done_world_is_left_alone(solve, problem):
+    """A world that is done keeps its forces and its accelerations."""
+    problem["guess"][:] = 0.25
+    force, a, _, tries = solve(done=1.0, **problem)
+    assert (force == 0.25).all()
+    assert np.array_equal(a, problem["smooth"])
+    assert tries == 0.0
+
+
+def check_lanes_equal_one_world(solve, worlds):
+    """Four worlds together give the bits of each alone, though they take different numbers of systems."""
+    stacked = {name: np.stack([w[name] for w in worlds], axis=-1) for name in worlds[0]}
+    together = solve(**stacked)
+    counts = set()
+    for lane in range(LANES):
+        alone = solve(**worlds[lane])
+        for many, one in zip(together, alone, strict=True):
+            assert np.array_equal(many[..., lane], one)
+        counts.add(float(alone[3]))
+    assert len(counts) > 1, "worlds that take equally many systems would not show it"

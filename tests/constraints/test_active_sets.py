@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from row_calls import LANES, active_sets
+from row_calls import active_sets, check_done_world_is_left_alone, check_lanes_equal_one_world
 
 from worldline._src.jit import DISABLED
 from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
@@ -68,24 +70,11 @@ def test_rows_that_do_not_count_have_no_force():
 
 
 def test_a_world_that_is_done_is_left_alone():
-    p = problem(4)
-    p["guess"][:] = 0.25
-    force, a, _, tries = active_sets(KINDS, done=1.0, **p)
-    assert (force == 0.25).all()
-    assert np.array_equal(a, p["smooth"])
-    assert tries == 0.0
+    check_done_world_is_left_alone(partial(active_sets, KINDS), problem(4))
 
 
 @pytest.mark.skipif(DISABLED, reason="lanes need the compiler")
 def test_four_lanes_equal_one_world_bit_for_bit():
     worlds = [problem(seed) for seed in (20, 21, 22, 23)]
     worlds[1]["active"][[0, 2]] = 0.0
-    stacked = {name: np.stack([w[name] for w in worlds], axis=-1) for name in worlds[0]}
-    together = active_sets(KINDS, **stacked)
-    counts = set()
-    for lane in range(LANES):
-        alone = active_sets(KINDS, **worlds[lane])
-        for many, one in zip(together, alone, strict=True):
-            assert np.array_equal(many[..., lane], one)
-        counts.add(float(alone[3]))
-    assert len(counts) > 1, "worlds that take equally many systems would not show it"
+    check_lanes_equal_one_world(partial(active_sets, KINDS), worlds)

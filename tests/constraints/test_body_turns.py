@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import aligned, arrays_of, prepare_row, solve_bodies
+from row_calls import conjugate_solve, prepare_and_warm, solve_bodies
 from test_body_pgs import ball, dense, random_scene
 from test_jams import squeezed
 
 from worldline._src.jit import entry
-from worldline._src.kernels.constraints.body_ncg import Conjugate
-from worldline._src.kernels.constraints.body_pgs import warm_start
 from worldline._src.kernels.constraints.body_turns import solve_by_turns
 
 TOLERANCE = 1e-7
@@ -21,20 +19,13 @@ TOLERANCE = 1e-7
 @entry
 def turn_warm(contacts, arms, bodies, limits, conjugate, taken, impulse):
     count = contacts.mu.shape[0]
-    for c in range(count):
-        prepare_row(bodies, contacts.axes, arms, c, contacts)
-    warm_start(contacts, count, bodies, impulse)
+    prepare_and_warm(contacts, contacts.axes, arms, bodies, count, impulse)
     return solve_by_turns(contacts, count, limits, conjugate, taken, bodies, impulse)
 
 
 def solve(scene, sweeps=1000, start=0.0):
     """Impulses, velocities and what the last turn left."""
-    nc = len(scene.a)
-    contacts, bodies = arrays_of(scene)
-    conjugate = Conjugate(*(aligned(np.zeros(3 * nc)) for _ in range(2)))
-    taken, impulse = aligned(np.zeros(1)), aligned(np.full(3 * nc, start))
-    limits = (TOLERANCE, sweeps, TOLERANCE)
-    left = turn_warm(contacts, aligned(scene.arms), bodies, limits, conjugate, taken, impulse)
+    _, bodies, impulse, _, left = conjugate_solve(turn_warm, scene, sweeps, TOLERANCE, start)
     return impulse, np.hstack([bodies.linear, bodies.angular]).ravel(), left
 
 

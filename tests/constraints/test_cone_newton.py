@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from row_calls import LANES, cone_newton
+from row_calls import check_done_world_is_left_alone, check_lanes_equal_one_world, cone_newton
 from scipy.optimize import minimize
 
 from worldline._src.jit import DISABLED
@@ -102,12 +104,7 @@ def test_the_problems_have_every_zone():
 
 
 def test_a_world_that_is_done_is_left_alone():
-    p = problem(4)
-    p["guess"][:] = 0.25
-    force, a, _, tries = cone_newton(KINDS, DIM, done=1.0, **p)
-    assert (force == 0.25).all()
-    assert np.array_equal(a, p["smooth"])
-    assert tries == 0.0
+    check_done_world_is_left_alone(partial(cone_newton, KINDS, DIM), problem(4))
 
 
 @pytest.mark.skipif(DISABLED, reason="lanes need the compiler")
@@ -115,12 +112,4 @@ def test_four_lanes_equal_one_world_bit_for_bit():
     worlds = [problem(seed) for seed in (20, 21, 22, 23)]
     worlds[1]["active"][[0, 2, 3, 4, 5]] = 0.0
     worlds[2]["active"][9:] = 0.0
-    stacked = {name: np.stack([w[name] for w in worlds], axis=-1) for name in worlds[0]}
-    together = cone_newton(KINDS, DIM, **stacked)
-    counts = set()
-    for lane in range(LANES):
-        alone = cone_newton(KINDS, DIM, **worlds[lane])
-        for many, one in zip(together, alone, strict=True):
-            assert np.array_equal(many[..., lane], one)
-        counts.add(float(alone[3]))
-    assert len(counts) > 1, "worlds that take equally many systems would not show it"
+    check_lanes_equal_one_world(partial(cone_newton, KINDS, DIM), worlds)

@@ -6,34 +6,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import Scene, aligned, arrays_of, prepare_row
+from row_calls import Scene, conjugate_solve, prepare_and_warm
 from test_body_ncg import tower
 from test_body_pgs import dense, frame
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import jams
-from worldline._src.kernels.constraints.body_ncg import Conjugate
-from worldline._src.kernels.constraints.body_pgs import warm_start
 
 
 @entry
 def solve_warm(contacts, arms, bodies, limits, conjugate, taken, impulse):
     count = contacts.mu.shape[0]
-    for c in range(count):
-        prepare_row(bodies, contacts.axes, arms, c, contacts)
-    warm_start(contacts, count, bodies, impulse)
+    prepare_and_warm(contacts, contacts.axes, arms, bodies, count, impulse)
     return jams.solve_contacts(contacts, count, limits, conjugate, taken, bodies, impulse)
 
 
 def solve(scene, sweeps, tolerance, start=0.0):
     """Impulses, velocities, regularizers, sweeps taken and the largest change in the last one."""
-    nc = len(scene.a)
-    contacts, bodies = arrays_of(scene)
-    conjugate = Conjugate(*(aligned(np.zeros(3 * nc)) for _ in range(2)))
-    taken, impulse = aligned(np.zeros(1)), aligned(np.full(3 * nc, start))
-    limits = (tolerance, sweeps, tolerance)
-    moved = solve_warm(contacts, aligned(scene.arms), bodies, limits, conjugate, taken, impulse)
-    return impulse, np.hstack([bodies.linear, bodies.angular]).ravel(), contacts.R, taken[0], moved
+    contacts, bodies, impulse, taken, moved = conjugate_solve(solve_warm, scene, sweeps, tolerance, start)
+    return impulse, np.hstack([bodies.linear, bodies.angular]).ravel(), contacts.R, taken, moved
 
 
 def squeezed(push, mass=2.0, mu=0.0):

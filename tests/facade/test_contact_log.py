@@ -194,6 +194,12 @@ def test_a_removed_link_ends_its_contacts():
     assert [(e.kind, e.body_b) for e in world.contact_events] == [(Kind.END, base)]
 
 
+def goes_on(world, *balls):
+    """The contacts of these persist in the next step."""
+    world.step()
+    assert {(e.kind, e.body_b) for e in world.contact_events} == {(Kind.PERSIST, ball) for ball in balls}
+
+
 def test_an_edit_that_is_rolled_back_ends_nothing():
     world, first, second = two_balls()
     before = world.contact_events
@@ -201,22 +207,14 @@ def test_an_edit_that_is_rolled_back_ends_nothing():
         world.remove(first)
         raise ZeroDivisionError
     assert world.contact_events == before
-    world.step()
-    assert {(e.kind, e.body_b) for e in world.contact_events} == {
-        (Kind.PERSIST, first),
-        (Kind.PERSIST, second),
-    }
+    goes_on(world, first, second)
 
 
 def test_an_edit_that_adds_lets_contacts_go_on():
     world, first, second = two_balls()
     with world.edit():
         world.add_rigid_body("more", position=(0, 0, 5))
-    world.step()
-    assert {(e.kind, e.body_b) for e in world.contact_events} == {
-        (Kind.PERSIST, first),
-        (Kind.PERSIST, second),
-    }
+    goes_on(world, first, second)
 
 
 def test_reset_begins_anew():

@@ -63,6 +63,12 @@ def complete(table: dict[str, Any], names: Iterable[str]) -> None:
     assert not set(table) - names, f"entries of parameters that do not exist: {set(table) - names}"
 
 
+def complete_for_all(tables: dict[str, dict[str, Any]], module: Any) -> None:
+    """Every table has an entry for each argument of the function of its name."""
+    for name, table in tables.items():
+        complete(table, arguments(getattr(module, name)))
+
+
 def rows(**tables: dict[str, Any]) -> Any:
     """Parametrization over the entries of several tables."""
     return pytest.mark.parametrize(
@@ -104,6 +110,13 @@ def numbers(value: Any) -> np.ndarray | str:
         return repr(value) if isinstance(value, (str, bytes)) else np.asarray(value, np.float64)
     except (TypeError, ValueError):
         return repr(value)
+
+
+def shift(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
+    """The transform of a displacement, (4, 4)."""
+    made = np.eye(4)
+    made[:3, 3] = x, y, z
+    return made
 
 
 def world_of(subject: Any) -> sx.World:

@@ -5,19 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from effects import Effect, Refused, after, arguments, check, complete, put, rows_of, settable, stepped
+from effects import Effect, Refused, after, arguments, check, complete, put, rows_of, settable, shift, stepped
 
 from worldline import msd
 from worldline import simulation as sx
 from worldline.collision import CollisionShape
 
 TURNED = np.array([0.0, 0.0, np.sin(0.4), np.cos(0.4)])
-
-
-def pose(x=0.0, y=0.0, z=0.0):
-    made = np.eye(4)
-    made[:3, 3] = x, y, z
-    return made
 
 
 def ground(world):
@@ -65,6 +59,14 @@ def keyword(**field):
     return Effect(dict, lambda given: given.update(field), observe)
 
 
+STATE = {
+    "inertia": np.diag([0.1, 0.2, 0.15]),
+    "center_of_mass": (0.1, 0.0, 0.0),
+    "position": (0.3, 0.0, 0.0),
+    "orientation": TURNED,
+    "linear_velocity": (0.3, 0.0, 0.0),
+    "angular_velocity": (0.3, 0.0, 0.0),
+}
 OPTIONS = {
     # the shape touches nothing; a mass shows through the applied force of gravity on the centre of mass
     "mass": Effect(
@@ -72,12 +74,7 @@ OPTIONS = {
         lambda g: g.update(mass=3.0),
         lambda g: after(0, lambda b: b.linear_momentum)(spinning(linear_velocity=(1, 0, 0), **g)),
     ),
-    "inertia": option(inertia=np.diag([0.1, 0.2, 0.15])),
-    "center_of_mass": option(center_of_mass=(0.1, 0.0, 0.0)),
-    "position": option(position=(0.3, 0.0, 0.0)),
-    "orientation": option(orientation=TURNED),
-    "linear_velocity": option(linear_velocity=(0.3, 0.0, 0.0)),
-    "angular_velocity": option(angular_velocity=(0.3, 0.0, 0.0)),
+    **{name: option(**{name: value}) for name, value in STATE.items()},
     "is_static": option(is_static=True),
 }
 ADD_RIGID_BODY = {
@@ -90,12 +87,7 @@ ADD_RIGID_BODY = {
         lambda g: g.update(mass=3.0),
         lambda g: after(0, lambda w: w.rigid_bodies[0].mass)(_world_with(g)),
     ),
-    "inertia": keyword(inertia=np.diag([0.1, 0.2, 0.15])),
-    "center_of_mass": keyword(center_of_mass=(0.1, 0.0, 0.0)),
-    "position": keyword(position=(0.3, 0.0, 0.0)),
-    "orientation": keyword(orientation=TURNED),
-    "linear_velocity": keyword(linear_velocity=(0.3, 0.0, 0.0)),
-    "angular_velocity": keyword(angular_velocity=(0.3, 0.0, 0.0)),
+    **{name: keyword(**{name: value}) for name, value in STATE.items()},
     "fixed": keyword(fixed=True),
     "kinematic": keyword(kinematic=True),
 }
@@ -115,7 +107,7 @@ RIGID_BODY = {
         spinning, put("mass_properties", sx.Inertia(2.0, (0.1, 0, 0), np.diag([0.1, 0.2, 0.15]))), stepped()
     ),
     "gravity_compensation": Effect(spinning, put("gravity_compensation", 0.5), stepped()),
-    "transform": Effect(spinning, put("transform", pose(x=1.0)), stepped()),
+    "transform": Effect(spinning, put("transform", shift(x=1.0)), stepped()),
     "translation": Effect(spinning, put("translation", (1, 0, 0)), stepped()),
     "quaternion": Effect(spinning, put("quaternion", TURNED), stepped()),
     "linear_velocity": Effect(spinning, put("linear_velocity", (1, 0, 0)), stepped()),
@@ -180,7 +172,7 @@ LINK = {
         arm, put("mass_properties", sx.Inertia(2.0, (0.1, 0, 0), np.diag([0.1, 0.2, 0.15]))), stepped()
     ),
     "gravity_compensation": Effect(arm, put("gravity_compensation", 1.0), stepped()),
-    "mocap_transform": Effect(on_mocap, put("mocap_transform", pose(x=1.0)), lambda link: link.transform),
+    "mocap_transform": Effect(on_mocap, put("mocap_transform", shift(x=1.0)), lambda link: link.transform),
     "parent_frame": Refused(lambda: put("parent_frame", arm())(arm()), "parent"),
 }
 
@@ -201,7 +193,7 @@ def bulk(cls, table, read):
         "inertia": np.diag([0.1, 0.2, 0.15]),
         "center_of_mass": (0.1, 0, 0),
         "gravity_compensation": 0.5,
-        "transform": pose(x=1.0),
+        "transform": shift(x=1.0),
         "translation": (1, 0, 0),
         "quaternion": TURNED,
         "linear_velocity": (1, 0, 0),
@@ -286,12 +278,12 @@ def elsewhere(frame):
 
 
 FREE_FRAME = {
-    "local_transform": Effect(frame, put("local_transform", pose(x=1.0)), where),
-    "transform": Effect(frame, put("transform", pose(x=1.0)), where),
+    "local_transform": Effect(frame, put("local_transform", shift(x=1.0)), where),
+    "transform": Effect(frame, put("transform", shift(x=1.0)), where),
     "parent_frame": Effect(frame, elsewhere, where),
 }
 FIXED_FRAME = {
-    "local_transform": Effect(lambda: frame("fixed"), put("local_transform", pose(x=1.0)), where),
+    "local_transform": Effect(lambda: frame("fixed"), put("local_transform", shift(x=1.0)), where),
     "parent_frame": Effect(lambda: frame("fixed"), elsewhere, where),
 }
 
@@ -311,7 +303,7 @@ def marked(**field):
 
 
 MARKER = {
-    "local_transform": Effect(marker, put("local_transform", pose(x=1.0)), where),
+    "local_transform": Effect(marker, put("local_transform", shift(x=1.0)), where),
     "parent_frame": Refused(lambda: elsewhere(marker()), "another parent"),
     "rgba": Effect(marker, put("rgba", (1, 0, 0, 1)), described),
 }
@@ -328,9 +320,9 @@ ADD_MARKER = {
 
 def end_effector():
     link = arm()
-    tip = sx.JointSpec(name="wrist", transform_to_parent=pose(x=0.5))
+    tip = sx.JointSpec(name="wrist", transform_to_parent=shift(x=0.5))
     link.multibody.add_link("tip", link, tip, mass=0.1, inertia=np.eye(3) * 0.01)
-    return link.multibody.add_end_effector("hand", link, pose(x=0.1))
+    return link.multibody.add_end_effector("hand", link, shift(x=0.1))
 
 
 def onto_tip(hand):
@@ -338,7 +330,7 @@ def onto_tip(hand):
 
 
 END_EFFECTOR = {
-    "local_transform": Effect(end_effector, put("local_transform", pose(x=1.0)), where),
+    "local_transform": Effect(end_effector, put("local_transform", shift(x=1.0)), where),
     "parent_frame": Effect(end_effector, onto_tip, where),
 }
 

@@ -16,6 +16,7 @@ from effects import (
     put,
     rows_of,
     settable,
+    shift,
     stepped,
     world_of,
 )
@@ -25,12 +26,6 @@ from worldline import simulation as sx
 from worldline._src.facade.joint_spec import WITH_AXIS, WITH_AXIS2
 
 Type, Drive = sx.JointType, sx.ActuatorType
-
-
-def moved(x=0.0, y=0.0, z=0.0):
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
 
 
 def hanging(tip=True, **spec):
@@ -107,7 +102,7 @@ SPEC = {
     "transform_to_parent": spec(
         transform_to_parent=np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1.0]])
     ),
-    "transform_from_parent": spec(transform_from_parent=moved(x=0.4)),
+    "transform_from_parent": spec(transform_from_parent=shift(x=0.4)),
     "parent_anchor": between_bodies(parent_anchor=(0.5, 0.0, 0.2)),
     "child_anchor": between_bodies(child_anchor=(-0.5, 0.0, 0.2)),
     "pitch": spec_of({"type": Type.SCREW}, pitch=0.5),

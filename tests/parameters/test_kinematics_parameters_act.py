@@ -374,30 +374,16 @@ def forces(controller, world):
     return np.round(controller.forces(q, v), 9).tolist()
 
 
-IMPEDANCE = called(
-    wk.ImpedanceController,
-    CONTROL,
-    forces,
-    subject=heavier,
-    tasks=place((0.1, 0.2, 1.0)),
-    joints=some(0, 1, 2),
-    stiffness=50.0,
-    damping=3.0,
-    posture=lambda world: full(world, -START),
-    posture_stiffness=33.0,
-)
-OPERATIONAL = called(
-    wk.OperationalSpaceController,
-    CONTROL,
-    forces,
-    subject=heavier,
-    tasks=place((0.1, 0.2, 1.0)),
-    joints=some(0, 1, 2),
-    stiffness=50.0,
-    damping_ratio=0.3,
-    posture=lambda world: full(world, -START),
-    posture_stiffness=33.0,
-)
+OF_BOTH = {
+    "subject": heavier,
+    "tasks": place((0.1, 0.2, 1.0)),
+    "joints": some(0, 1, 2),
+    "stiffness": 50.0,
+    "posture": lambda world: full(world, -START),
+    "posture_stiffness": 33.0,
+}
+IMPEDANCE = called(wk.ImpedanceController, CONTROL, forces, damping=3.0, **OF_BOTH)
+OPERATIONAL = called(wk.OperationalSpaceController, CONTROL, forces, damping_ratio=0.3, **OF_BOTH)
 
 
 def standing(**given):

@@ -8,7 +8,7 @@ import inspect
 
 import numpy as np
 import pytest
-from effects import Fresh, arguments, called, check, complete, rows
+from effects import Fresh, arguments, called, check, complete_for_all, rows
 
 from worldline import WorldlineError
 from worldline import math as wmath
@@ -65,8 +65,7 @@ def test_an_argument_of_a_function_of_math_acts(entry):
 
 
 def test_tables_of_math_are_complete():
-    for name, table in TABLES.items():
-        complete(table, arguments(getattr(wmath, name)))
+    complete_for_all(TABLES, wmath)
     assert set(wmath.__all__) == TABLES.keys() | {"EULER_ORDERS"}
 
 

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from effects import Effect, Refused, arguments, called, check, complete, rows
+from effects import Effect, Refused, arguments, called, check, complete, complete_for_all, rows
 
 from worldline import WorldlineError
 from worldline import model as wm
@@ -310,8 +310,7 @@ def test_an_argument_of_a_function_of_the_model_acts(entry):
 
 
 def test_tables_of_functions_of_the_model_are_complete():
-    for name, made in TABLES.items():
-        complete(made, arguments(getattr(wm, name)))
+    complete_for_all(TABLES, wm)
 
 
 # ---- articulation views

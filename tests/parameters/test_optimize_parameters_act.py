@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from effects import Effect, Refused, arguments, check, complete, rows
+from effects import Effect, Refused, arguments, check, complete_for_all, rows
 
 from worldline import WorldlineError
 from worldline import optimize as wo
@@ -203,8 +203,7 @@ def test_parameters_of_optimisation_act(entry):
 
 
 def test_tables_of_optimisation_are_complete():
-    for name, table in TABLES.items():
-        complete(table, arguments(getattr(wo, name)))
+    complete_for_all(TABLES, wo)
     for name in BRIDGES:
         assert arguments(getattr(wo, name)) == arguments(wo.RolloutFunction)
     assert set(wo.__all__) == TABLES.keys() | BRIDGES | RESULTS

@@ -15,6 +15,7 @@ from effects import (
     put,
     rows_of,
     settable,
+    shift,
     stepped,
     world_of,
 )
@@ -23,12 +24,6 @@ from worldline import simulation as sx
 from worldline.collision import CollisionDetector, CollisionShape
 
 Method, Family = sx.ContactSolverMethod, sx.MultibodyIntegrationFamily
-
-
-def pose(x=0.0, y=0.0, z=0.0):
-    made = np.eye(4)
-    made[:3, 3] = x, y, z
-    return made
 
 
 def tumbling(**options):
@@ -90,11 +85,12 @@ def sleeper(speed=0.0, **field):
 
 
 def naps(world):
-    """In which of the next steps the body sleeps."""
+    """In which of the next steps the first body or multibody sleeps."""
+    (sleeper,) = [*world.rigid_bodies, *world.multibodies]
     seen = []
     for _ in range(40):
         world.step()
-        seen.append(world.rigid_bodies[0].is_sleeping)
+        seen.append(sleeper.is_sleeping)
     return seen
 
 
@@ -111,14 +107,6 @@ def hanging_sleeper(**field):
     link.add_collision_shape(CollisionShape.sphere(0.05))
     robot.joints[0].velocity = [0.01]
     return world
-
-
-def drowsy(world):
-    seen = []
-    for _ in range(40):
-        world.step()
-        seen.append(world.multibodies[0].is_sleeping)
-    return seen
 
 
 def pushed(given):
@@ -145,7 +133,7 @@ DEACTIVATION = {
     "enabled": asleep(enabled=False),
     "linear_speed_threshold": asleep(0.01, linear_speed_threshold=1e-5),
     "angular_speed_threshold": asleep(0.01, angular_speed_threshold=1e-5),
-    "generalized_speed_threshold": constructed(hanging_sleeper, drowsy, generalized_speed_threshold=1.0),
+    "generalized_speed_threshold": constructed(hanging_sleeper, naps, generalized_speed_threshold=1.0),
     "time_until_sleep": asleep(time_until_sleep=0.1),
     "wake_threshold_scale": Effect(dict, lambda g: g.update(wake_threshold_scale=1.0), drowsing),
     "disturbance_force_threshold": Effect(dict, lambda g: g.update(disturbance_force_threshold=1.0), pushed),
@@ -357,7 +345,7 @@ def starts(c):
 
 
 def closure(**field):
-    base = {"offset_b": pose(x=-0.15)}
+    base = {"offset_b": shift(x=-0.15)}
     return Effect(lambda: dict(base), lambda g: g.update(field), lambda g: stepped(5)(closed(**g)))
 
 
@@ -365,8 +353,8 @@ CLOSURE_SPEC = {
     "frame_a": closure(frame_a="other"),
     "frame_b": closure(frame_b="other"),
     "family": closure(family=sx.LoopClosureFamily.RIGID),
-    "offset_a": closure(offset_a=pose(y=0.1)),
-    "offset_b": closure(offset_b=pose(y=0.1)),
+    "offset_a": closure(offset_a=shift(y=0.1)),
+    "offset_b": closure(offset_b=shift(y=0.1)),
     "distance": Effect(
         lambda: {"family": sx.LoopClosureFamily.DISTANCE, "distance": 0.15},
         lambda g: g.update(distance=0.2),

@@ -8,6 +8,7 @@ import copy
 import inspect
 import pickle
 import time
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from worldline import msd
 from worldline._src.errors import ArgumentError
+from worldline._src.scene.enums import counterparts
 
 HANG = 3.0
 """Seconds of processor time a refusal may take; the slowest was measured at 0.9 s on a quiet machine."""
@@ -251,3 +253,20 @@ def test_many_geoms_are_quick() -> None:
         link.geoms.append(msd.Geometry(name=f"{index}", shape="Box", size=(1, 1, 1), position=(index, 0, 0)))
     # a tenth of a second; the bound leaves room for a slow machine
     assert time.process_time() - start < HANG
+
+
+def test_members_of_enumerations_have_counterparts_by_their_words():
+    class Snake(Enum):
+        NONE, TWO_WORDS, SHORT = range(3)
+
+    class Pascal(Enum):
+        None_, TwoWords, Brief = range(3)
+
+    found = counterparts(Pascal, Snake, Brief="SHORT")
+    assert {a.name: b.name for a, b in found.items()} == {
+        "None_": "NONE",
+        "TwoWords": "TWO_WORDS",
+        "Brief": "SHORT",
+    }
+    with pytest.raises(KeyError, match="brief"):
+        counterparts(Pascal, Snake)

@@ -38,7 +38,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from worldline._src.named_tuple import NamedTuple
 
@@ -364,6 +364,26 @@ def nearest_name(name: str, candidates: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(name, list(candidates), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
+
+
+class Named(Protocol):
+    """Anything with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def by_name(items: Iterable[N], name: str, missing: str) -> N:
+    """The first item of this name; otherwise a `NotFoundError`: what is missing, and the nearest name."""
+    names: list[str] = []
+    for item in items:
+        if isinstance(name, str) and item.name == name:
+            return item
+        names.append(item.name)
+    raise NotFoundError(f"{missing}{nearest_name(str(name), names)}")
 
 
 PUBLIC = (

@@ -20,7 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from worldline._src.errors import WorldlineError, nearest_name
@@ -58,10 +58,17 @@ def remarks() -> Console:
     return Console(stderr=True)
 
 
-def progress() -> Progress:
-    """A progress bar on standard error, removed when done; none where the output is not a terminal."""
+def progress(field: str | None = None) -> Progress:
+    """A progress bar on standard error, removed when done; none where the output is not a terminal.
+
+    field: of a task, shown behind its bar.
+    """
     console = remarks()
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
+    columns: list[ProgressColumn] = []
+    if field is not None:
+        shown = TextColumn(f"{{task.fields[{field}]}}")
+        columns = [TextColumn("{task.description}"), BarColumn(), shown, TimeRemainingColumn()]
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def followed(items: Iterable[Any], what: str, count: int) -> Iterator[Any]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldline._src.cli import common
 
@@ -112,15 +111,7 @@ def _scatter(batch: WorldBatch, seed: int, spread: float, idle: bool) -> None:
 
 def simulate(batch: WorldBatch, count: int, threads: int) -> dict[str, Any]:
     """Make `count` steps with a progress bar; a report of speed and failures."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        console=common.remarks(),
-        transient=True,
-        disable=not common.remarks().is_terminal,
-    )
+    bar = common.progress("speed")
     done, spent, many = 0, 0.0, 1
     with bar:
         task = bar.add_task(f"{batch.num_worlds} worlds in {batch.layout}", total=count, speed="")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldline._src.cli import common
 from worldline._src.errors import nearest_name
@@ -110,15 +109,7 @@ def simulate(world: World, count: int, *, record: bool = False) -> dict[str, Any
     energy = [start.total_energy]
     deepest, contacts, iterations, failure = 0.0, 0, 0, None
     spent = 0.0
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[clock]}"),
-        TimeRemainingColumn(),
-        console=common.remarks(),
-        transient=True,
-        disable=not common.remarks().is_terminal,
-    )
+    bar = common.progress("clock")
     first_frame, first_time = world.frame, world.time
     # the first steps may compile; they must not count as speed
     warm = min(count, 1)

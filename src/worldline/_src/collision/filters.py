@@ -44,13 +44,7 @@ class CollisionFilter(FixedAttributes):
 
     def set_ignored(self, a: CollisionObject, b: CollisionObject, ignored: bool = True) -> None:
         """Leave a pair out, or take it in again; the order does not matter."""
-        pair = self._pair(a, b)
-        _flag(ignored, "ignored")
-        if ignored:
-            self.ignored.add(pair)
-        else:
-            self.ignored.discard(pair)
-        self._group.changed()
+        self._set(self.ignored, a, b, ignored, "ignored")
 
     def is_ignored(self, a: CollisionObject, b: CollisionObject) -> bool:
         """Whether a pair was set to be ignored."""
@@ -68,12 +62,15 @@ class CollisionFilter(FixedAttributes):
 
     def set_explicit(self, a: CollisionObject, b: CollisionObject, explicit: bool = True) -> None:
         """Test a pair whatever the other filters say, or no longer."""
+        self._set(self.explicit, a, b, explicit, "explicit")
+
+    def _set(
+        self, pairs: set[tuple[int, int]], a: CollisionObject, b: CollisionObject, on: bool, what: str
+    ) -> None:
+        """Put a pair into a set or take it out."""
         pair = self._pair(a, b)
-        _flag(explicit, "explicit")
-        if explicit:
-            self.explicit.add(pair)
-        else:
-            self.explicit.discard(pair)
+        _flag(on, what)
+        (pairs.add if on else pairs.discard)(pair)
         self._group.changed()
 
     def set_parent(self, child: CollisionObject, parent: CollisionObject | None) -> None:

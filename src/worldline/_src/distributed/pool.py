@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from worldline._src.distributed.shares import Share, joined, shares_of
 from worldline._src.errors import ArgumentError, CapabilityError, OperationError
@@ -16,6 +16,7 @@ from worldline._src.facade.batch.layout_choice import AUTOMATIC
 from worldline._src.facade.batch.rollout import RolloutTrajectory
 from worldline._src.facade.batch.rollout import rollout as rollout_here
 from worldline._src.facade.batch.template import BatchSource
+from worldline._src.facade.closing import Closing
 from worldline._src.progress import Bar
 
 Done = Callable[[int, int], None]
@@ -47,7 +48,7 @@ class _Worker:
         return rollout_here(self.source, share.states, share.control, **options)
 
 
-class WorkerPool:
+class WorkerPool(Closing):
     """Processes of a Ray cluster, or of this machine, each with a batch of the same description.
 
     A cluster is used where one is connected or named, by `address` or the variable RAY_ADDRESS; otherwise a
@@ -204,12 +205,6 @@ class WorkerPool:
         if self._started:
             self._started = False
             self._ray.shutdown()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"WorkerPool({self.num_workers} workers, shares of {self._share} worlds)"

@@ -197,19 +197,36 @@ def set_limits(
         raise
 
 
-class JointParameters:
-    """Parameters of joints, one number for each degree of freedom, of anything that has joints."""
+class MotorParameters:
+    """Springs, friction and limits of joints of any kind, one number for each degree of freedom."""
 
     def _bulk_joints(self) -> Sequence[Any]:
         raise NotImplementedError
 
-    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
-    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
     spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
     rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
     damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
     coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
     armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
+    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
+    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
+    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
+    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
+
+    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [m/s or rad/s], each one number for all freedoms or (num_dofs,); infinity for none."""
+        set_limits(self._bulk_joints(), "velocity", lower, upper)
+
+    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [N or N m], each one number for all freedoms or (num_dofs,); infinity for none."""
+        set_limits(self._bulk_joints(), "effort", lower, upper)
+
+
+class JointParameters(MotorParameters):
+    """Parameters of joints of a multibody, one number for each degree of freedom."""
+
+    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
+    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
     velocity_limits = PerFreedomLimits("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
     acceleration_limits = PerFreedom(
         "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
@@ -217,7 +234,7 @@ class JointParameters:
     effort_limits = PerFreedomLimits(
         "effort_limits", "Largest commanded efforts [N or N m], infinity for none"
     )
-    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
-    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
-    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
-    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
+
+    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
+        set_limits(self._bulk_joints(), "position", lower, upper)

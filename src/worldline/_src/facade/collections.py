@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.facade import bulk, values
-from worldline._src.facade.bulk import JointParameters, PerFreedom, Stacked
+from worldline._src.facade.bulk import JointParameters, MotorParameters, PerFreedom, Stacked
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.quantities import Quantity, quantity
@@ -202,7 +202,7 @@ class LoopClosureCollection(NamedCollection["LoopClosure"]):
     offsets_b = Stacked("offset_b", "Poses of the endpoints in frame_b", (4, 4))
 
 
-class WorldJointCollection(NamedCollection["WorldJoint"]):
+class WorldJointCollection(MotorParameters, NamedCollection["WorldJoint"]):
     """The joints that a World owns."""
 
     break_forces = Stacked("break_force", "Force that breaks a joint [N], or infinity", settable=True)
@@ -220,23 +220,6 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
     command_velocity = PerFreedom("command_velocity", "Velocities to follow [m/s or rad/s]")
     command_acceleration = PerFreedom("command_acceleration", "Accelerations to realise [m/s^2 or rad/s^2]")
     effort = PerFreedom("effort", "What motors did in the last step [N or N m]", settable=False)
-    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
-    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
-    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
-    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
-    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
-    rest_position = PerFreedom("rest_position", "Where springs rest [m or rad]")
-    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
-    coulomb_friction = PerFreedom("coulomb_friction", "Largest dry friction [N or N m]")
-    armature = PerFreedom("armature", "Inertia of rotors [kg or kg m^2]")
-
-    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits of efforts [N or N m], each one number for all freedoms or (num_dofs,)."""
-        bulk.set_limits(self, "effort", lower, upper)
-
-    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits of velocities [m/s or rad/s], each one number for all freedoms or (num_dofs,)."""
-        bulk.set_limits(self, "velocity", lower, upper)
 
     def _bulk_joints(self) -> list[WorldJoint]:
         return list(self)
@@ -311,18 +294,6 @@ class JointCollection(JointParameters, NamedCollection["Joint"]):
     def position_upper_limits(self) -> Array:
         """[m or rad], (num_dofs,); see `set_position_limits`."""
         return self._owner._dof_parameter("joint_limit_upper")
-
-    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_limits(self, "position", lower, upper)
-
-    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits [m/s or rad/s], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_limits(self, "velocity", lower, upper)
-
-    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits [N or N m], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_limits(self, "effort", lower, upper)
 
     def _bulk_joints(self) -> list[Joint]:
         return list(self)

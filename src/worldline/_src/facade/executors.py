@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.facade import values
+from worldline._src.facade.closing import Closing
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import kind_named
 from worldline._src.named_tuple import NamedTuple
@@ -170,7 +171,7 @@ class SequentialExecutor(ComputeExecutor):
         return "SequentialExecutor()"
 
 
-class ParallelExecutor(ComputeExecutor):
+class ParallelExecutor(ComputeExecutor, Closing):
     """Does what does not wait for anything on several threads.
 
     Args:
@@ -282,12 +283,6 @@ class ParallelExecutor(ComputeExecutor):
                 self._pool.shutdown()
             self._pool = None
             self._numbers.clear()
-
-    def __enter__(self) -> ParallelExecutor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[type[ParallelExecutor], tuple[int, int]]:
         # threads are started when needed, also by a copy

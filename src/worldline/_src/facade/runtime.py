@@ -26,6 +26,7 @@ from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array, compose
@@ -56,12 +57,7 @@ DRIVES = {
     ActuatorType.MIMIC: drives.PASSIVE,
 }
 """Actuator types a step can follow, and their codes in the kernels."""
-_SOLVERS = {
-    ContactSolverMethod.AUTOMATIC: SolverMethod.AUTOMATIC,
-    ContactSolverMethod.SEQUENTIAL_IMPULSE: SolverMethod.SEQUENTIAL_IMPULSE,
-    ContactSolverMethod.NEWTON: SolverMethod.NEWTON,
-    ContactSolverMethod.BOXED_LCP: SolverMethod.BOXED,
-}
+_SOLVERS = counterparts(ContactSolverMethod, SolverMethod, BOXED_LCP="BOXED")
 MOTORS = (ActuatorType.SERVO, ActuatorType.MIMIC)
 """Those that are rows; a change to or from them makes the runtime anew."""
 
@@ -317,23 +313,19 @@ class Runtime:
 
     def q_slice(self, joint: Joint | FreeJoint) -> slice:
         """Coordinates of a joint; none of a fixed one."""
-        j = self.joint_index.get(id(joint))
-        if j is None:
-            return slice(0, 0)
-        starts = self.model.joint_q_start
-        found = slice(int(starts[j]), int(starts[j + 1]))
-        # callers cut a view and copy it next
-        if self.guard.busy:
-            self.guard.wait()
-        return found
+        return self._slice(joint, self.model.joint_q_start)
 
     def v_slice(self, joint: Joint | FreeJoint) -> slice:
         """Degrees of freedom of a joint; none of a fixed one."""
+        return self._slice(joint, self.model.joint_qd_start)
+
+    def _slice(self, joint: Joint | FreeJoint, starts: Array) -> slice:
+        """Where a joint is in arrays that begin with it at `starts`."""
         j = self.joint_index.get(id(joint))
         if j is None:
             return slice(0, 0)
-        starts = self.model.joint_qd_start
         found = slice(int(starts[j]), int(starts[j + 1]))
+        # callers cut a view and copy it next
         if self.guard.busy:
             self.guard.wait()
         return found

@@ -20,6 +20,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.options import DeactivationOptions, MultibodyOptions, WorldOptions
 from worldline._src.scene import policies
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType, made_by_code
 from worldline._src.scene.world import World as Scene
 from worldline._src.step.divergence import ACTIONS
@@ -29,19 +30,9 @@ from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 K = TypeVar("K")
 V = TypeVar("V")
 EARTH = (0.0, 0.0, -9.81)
-_SOLVERS = {
-    RigidBodySolver.SEQUENTIAL_IMPULSE: policies.RigidBodySolver.SequentialImpulse,
-    RigidBodySolver.IPC: policies.RigidBodySolver.Barrier,
-}
-_GRADIENTS = {
-    ContactGradientMode.ANALYTIC: policies.ContactGradientMode.Analytic,
-    ContactGradientMode.COMPLEMENTARITY_AWARE: policies.ContactGradientMode.ComplementarityAware,
-    ContactGradientMode.PRE_CONTACT_SURROGATE: policies.ContactGradientMode.PreContactSurrogate,
-}
-_ACCELERATORS = {
-    ComputeAcceleratorPolicy.CPU_ONLY: policies.AcceleratorPolicy.CpuOnly,
-    ComputeAcceleratorPolicy.PREFER_ACCELERATED: policies.AcceleratorPolicy.PreferAccelerated,
-}
+_SOLVERS = counterparts(RigidBodySolver, policies.RigidBodySolver, IPC="Barrier")
+_GRADIENTS = counterparts(ContactGradientMode, policies.ContactGradientMode)
+_ACCELERATORS = counterparts(ComputeAcceleratorPolicy, policies.AcceleratorPolicy)
 _METHODS = {
     ContactSolverMethod.SEQUENTIAL_IMPULSE: policies.ContactSolverMethod.SequentialImpulse,
     ContactSolverMethod.BOXED_LCP: policies.ContactSolverMethod.BoxedLcp,

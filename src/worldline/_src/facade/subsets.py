@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import bulk, values
+from worldline._src.facade import values
 from worldline._src.facade.bulk import JointParameters, PerFreedom
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
@@ -119,18 +119,6 @@ class Group(JointParameters, KnownNames):
     target_velocity = PerFreedom("target_velocity", "Speeds that drives lead to [m/s or rad/s]")
     position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)
     position_upper_limits = PerFreedom("position_upper_limits", "[m or rad]", settable=False)
-
-    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_limits(self._joints, "position", lower, upper)
-
-    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits [m/s or rad/s], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_limits(self._joints, "velocity", lower, upper)
-
-    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits [N or N m], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_limits(self._joints, "effort", lower, upper)
 
     # ---- terms of the multibody
 

@@ -139,6 +139,10 @@ def vector3(value: Any, what: str) -> Array:
     made = array(value, what)
     if made.shape != (3,):
         raise ShapeError(f"{what} must be 3 numbers, got {value!r}")
+    return _finite(made, what)
+
+
+def _finite(made: Array, what: str) -> Array:
     if not np.isfinite(made).all():
         raise ArgumentError(f"{what} must contain only finite values, got {made.tolist()}")
     return made
@@ -177,9 +181,7 @@ def dof_vector(value: Any, n: int, what: str | Callable[[], str]) -> Array:
         raise ShapeError(f"{name}: Expected a 1-D vector of length {n}, got shape {made.shape}")
     if made.shape[0] != n:
         raise ArgumentError(f"{name} dimension is {n}, got {made.shape[0]} numbers")
-    if not np.isfinite(made).all():
-        raise ArgumentError(f"{name} must contain only finite values, got {made.tolist()}")
-    return made
+    return _finite(made, name)
 
 
 def quaternion_of(value: Any, what: str) -> Array:

@@ -18,6 +18,7 @@ import numpy as np
 from worldline._src.kernels import joints as code
 from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.model.records import JointDofConfig
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.joints import CoordinateFunction, Joint, JointDof, MotionAxis, TargetMode
 from worldline._src.scene.joints import JointType as SceneType
 from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse
@@ -26,13 +27,7 @@ if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
     from worldline._src.model.model import Model
 
-MODES = {
-    TargetMode.None_: ActuatorMode.NONE,
-    TargetMode.Position: ActuatorMode.POSITION,
-    TargetMode.Velocity: ActuatorMode.VELOCITY,
-    TargetMode.PositionVelocity: ActuatorMode.POSITION_VELOCITY,
-    TargetMode.Effort: ActuatorMode.EFFORT,
-}
+MODES = counterparts(TargetMode, ActuatorMode)
 
 
 def joint_axis(joint: Joint) -> Array:

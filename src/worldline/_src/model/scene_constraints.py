@@ -24,6 +24,7 @@ from worldline._src.scene.closures import (
     CouplerMode,
     LoopClosureFamily,
 )
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint
 from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.tendons import SpatialTendon, SpringLengthType
@@ -31,16 +32,8 @@ from worldline._src.scene.values import Range, StiffnessDamping
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
 
-_FAMILIES = {family: tables.ClosureFamily[family.name.upper()] for family in LoopClosureFamily}
-_DRIVES = {
-    DriveType.Force: JointDrive.FORCE,
-    DriveType.Passive: JointDrive.PASSIVE,
-    DriveType.Velocity: JointDrive.VELOCITY,
-    DriveType.Acceleration: JointDrive.ACCELERATION,
-    DriveType.Locked: JointDrive.LOCKED,
-    DriveType.Servo: JointDrive.SERVO,
-    DriveType.Mimic: JointDrive.MIMIC,
-}
+_FAMILIES = counterparts(LoopClosureFamily, tables.ClosureFamily)
+_DRIVES = counterparts(DriveType, JointDrive)
 _DRIVEN = (described.JointType.Revolute, described.JointType.Slide)
 """Joints between bodies that can have a motor."""
 _End = tuple[int, Array]

@@ -18,25 +18,14 @@ from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames,
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.closures import ClosureDynamicsPolicy
 from worldline._src.scene.contact import CollisionMask, CombineRule, PhysicsMaterial
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.geometry import SHAPES, Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array, transform
 
 _KINDS = {shape: ShapeKind[facts.kind] for shape, facts in SHAPES.items()}
-_SITE_KINDS = {
-    SiteShape.Sphere: ShapeKind.SPHERE,
-    SiteShape.Capsule: ShapeKind.CAPSULE,
-    SiteShape.Box: ShapeKind.BOX,
-    SiteShape.Cylinder: ShapeKind.CYLINDER,
-    SiteShape.Ellipsoid: ShapeKind.ELLIPSOID,
-}
-_RULES = {
-    CombineRule.Maximum: CombineKind.MAXIMUM,
-    CombineRule.GeometricMean: CombineKind.GEOMETRIC_MEAN,
-    CombineRule.Average: CombineKind.AVERAGE,
-    CombineRule.Minimum: CombineKind.MINIMUM,
-    CombineRule.Product: CombineKind.PRODUCT,
-}
+_SITE_KINDS = counterparts(SiteShape, ShapeKind)
+_RULES = counterparts(CombineRule, CombineKind)
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH, _HFIELD, _COLLIDES = ShapeType.Mesh, ShapeType.HField, ShapeFlags.COLLIDES
 _NONE4, _NONE5 = (math.nan,) * 4, (math.nan,) * 5

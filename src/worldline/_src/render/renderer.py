@@ -23,6 +23,7 @@ from worldline._src.drawing.marks import TendonLines, tendons_of
 from worldline._src.drawing.placement import body_poses, coordinates
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
+from worldline._src.facade.closing import Closing
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import require_world
@@ -54,7 +55,7 @@ class _Scene(NamedTuple):
     tendons: Sequence[TendonLines] = ()
 
 
-class Renderer(NotCopied, KnownNames):
+class Renderer(NotCopied, KnownNames, Closing):
     """Makes pictures of one World of one size; for many pictures, and to say when memory is given back.
 
     Use it from the thread that made it. What is added to the World later is seen in the next picture.
@@ -157,12 +158,6 @@ class Renderer(NotCopied, KnownNames):
         for stage in self._stages.values():
             stage.close()
         self._stages.clear()
-
-    def __enter__(self) -> Renderer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- inside
 

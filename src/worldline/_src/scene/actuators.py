@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import FLAG, INTEGER, NON_NEGATIVE, REAL
-from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.kinds import INTEGER, NON_NEGATIVE, REAL
+from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import RANGE, Range
-from worldline._src.scene.variant import Named, Variant, VariantOf, case
+from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import Array, Numbers, Vector
 
 _PARAMETERS = Vector(10)
@@ -57,15 +57,8 @@ class DynType(SceneEnum):
     - i (with tau > 0), the current: di/dt = ((control - K speed) / R' - i) / tau; without it the steady one.
     """
 
-    Filter = auto()
-    FilterExact = auto()
-    Integrator = auto()
-    None_ = auto()
-    Muscle = auto()
-    Current = auto()
-    Pid = auto()
-    PidDiscrete = auto()
-    Motor = auto()
+    Filter, FilterExact, Integrator, None_, Muscle = auto(), auto(), auto(), auto(), auto()
+    Current, Pid, PidDiscrete, Motor = auto(), auto(), auto(), auto()
 
 
 class DampingType(SceneEnum):
@@ -81,19 +74,17 @@ class GeneralParam(Struct):
     g0 + g1 length + g2 speed; an affine bias likewise.
     """
 
-    actearly: bool = field(default=False, converter=FLAG, doc="Use the activation of the next step.")
+    actearly: bool = field(default=False, doc="Use the activation of the next step.")
     actrange: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Bounds of the activation.")
-    bias: BiasType = field(default=BiasType.None_, converter=Enumeration(BiasType), doc="Form of the bias.")
+    bias: Choice[BiasType] = field(default=BiasType.None_, doc="Form of the bias.")
     biasprm: Array = field(default=(0.0,) * 10, converter=_PARAMETERS, doc="Parameters of the bias, (10,).")
     dynprm: Array = field(
         default=(1.0,) + (0.0,) * 9,
         converter=_PARAMETERS,
         doc="Parameters of the dynamics, (10,); the first is the time constant of a filter, s.",
     )
-    dyntype: DynType = field(
-        default=DynType.None_, converter=Enumeration(DynType), doc="Dynamics of the activation."
-    )
-    gain: GainType = field(default=GainType.Fixed, converter=Enumeration(GainType), doc="Form of the gain.")
+    dyntype: Choice[DynType] = field(default=DynType.None_, doc="Dynamics of the activation.")
+    gain: Choice[GainType] = field(default=GainType.Fixed, doc="Form of the gain.")
     gainprm: Array = field(
         default=(1.0,) + (0.0,) * 9, converter=_PARAMETERS, doc="Parameters of the gain, (10,)."
     )
@@ -107,15 +98,13 @@ class GeneralParam(Struct):
 class PositionParam(Struct):
     """A spring toward the control signal: force = kp (control - length) - kv speed."""
 
-    damping_type: DampingType = field(
-        default=DampingType.Kv,
-        converter=Enumeration(DampingType),
-        doc="Whether `damping_value` is kv itself or a ratio of the critical one.",
+    damping_type: Choice[DampingType] = field(
+        default=DampingType.Kv, doc="Whether `damping_value` is kv itself or a ratio of the critical one."
     )
     damping_value: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="kv, N s/m or N m s/rad, or a damping ratio."
     )
-    kp: float = field(default=0.0, converter=REAL, doc="Stiffness, N/m or N m/rad.")
+    kp: float = field(default=0.0, doc="Stiffness, N/m or N m/rad.")
     timeconst: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Filter on the control signal, s; 0 is none."
     )
@@ -190,11 +179,7 @@ class Actuator(Struct):
         'servo'
     """
 
-    actuator_type: ActuatorType = field(
-        default_factory=ActuatorType.motor,
-        converter=VariantOf(ActuatorType),
-        doc="How the force comes about.",
-    )
+    actuator_type: ActuatorType = field(default_factory=ActuatorType.motor, doc="How the force comes about.")
     ctrlrange: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Bounds of the control signal."
     )
@@ -207,11 +192,7 @@ class Actuator(Struct):
         doc="From the actuator's scalar force to the target's directions.",
     )
     name: str | None = field(default=None, converter=OptionalOf(Name("actuator")), doc="Name.")
-    target: ActuatorTarget = field(
-        default_factory=lambda: ActuatorTarget.joint(""),
-        converter=VariantOf(ActuatorTarget),
-        doc="What it acts on.",
-    )
+    target: ActuatorTarget = field(default_factory=lambda: ActuatorTarget.joint(""), doc="What it acts on.")
     length_range: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Range of the length, m, for muscles."
     )

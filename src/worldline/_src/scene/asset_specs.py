@@ -11,7 +11,7 @@ import numpy as np
 from worldline._src.scene.arrays import Grid, Table, Triangles
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf, TableOf, TextSet
-from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE, REAL
+from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE
 from worldline._src.scene.materials import Material, Texture
 from worldline._src.scene.texts import FILE_PATH, LABEL, TEXT, Ref
 from worldline._src.scene.variant import Named, Variant, VariantOf, case
@@ -117,16 +117,14 @@ class HFieldSourceType(Variant):
 class HFieldSource(Struct):
     """A height field: a grid of heights over a rectangle about the origin."""
 
-    height_scale: float = field(default=1.0, converter=REAL, doc="Factor of the heights.")
+    height_scale: float = field(default=1.0, doc="Factor of the heights.")
     ncol: int = field(default=0, converter=COUNT, doc="Columns, along x.")
     nrow: int = field(default=0, converter=COUNT, doc="Rows, along y.")
     size: list[float] = field(
         default=(1.0, 1.0), converter=Numbers(2, minimum=0.0), doc="Size along x and y, m."
     )
     source_type: HFieldSourceType = field(
-        default_factory=lambda: HFieldSourceType.buffer((), ""),
-        converter=VariantOf(HFieldSourceType),
-        doc="Where the heights come from.",
+        default_factory=lambda: HFieldSourceType.buffer((), ""), doc="Where the heights come from."
     )
     base: float = field(default=0.0, converter=NON_NEGATIVE, doc="Thickness of the ground below height 0, m.")
 

@@ -11,18 +11,33 @@ fault, and neither compare nor convert arrays. msgspec still does the JSON and m
 
 from __future__ import annotations
 
+import enum
 import inspect
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
+from collections.abc import Callable, Iterable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 
+from worldline._src.scene.containers import ListOf, Nested
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
-from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
+from worldline._src.scene.kinds import FAILED, FLAG, REAL, Kind, Rename, describe
+from worldline._src.scene.texts import Enumeration
 
 Self = TypeVar("Self", bound="Struct")
+E = TypeVar("E", bound=enum.Enum)
+P = TypeVar("P", bound="Part")
 _MISSING: Final = object()
 
 
@@ -63,14 +78,50 @@ def field(
     *,
     default: Any = _MISSING,
     default_factory: Callable[[], Any] | None = None,
-    converter: Kind[Any, Any],
+    converter: Kind[Any, Any] | None = None,
     doc: str = "",
     compared: bool = True,
 ) -> Any:
-    """Declares a field of a `Struct`."""
+    """Declares a field of a `Struct`; without a converter, its kind follows from the default."""
     if default is _MISSING and default_factory is None:
         raise TypeError("a field of a scene object needs a default")
-    return Field(converter, default, default_factory, doc, compared)
+    kind = converter or _kind_of(default, default_factory)
+    return Field(kind, default, get_origin(default_factory) or default_factory, doc, compared)
+
+
+def _kind_of(default: Any, factory: Callable[[], Any] | None) -> Kind[Any, Any]:
+    """The kind of a flag, a number, a member of an enumeration, a part, or a list of parts (`list[Body]`)."""
+    if factory is not None:
+        items = get_args(factory)
+        if items:
+            return ListOf(items[0]._kind())
+        part: Part = factory()
+        return part._kind()
+    if isinstance(default, enum.Enum):
+        return Enumeration(type(default))
+    if isinstance(default, bool):
+        return FLAG
+    if isinstance(default, float):
+        return REAL
+    raise TypeError(f"a field of a scene object with the default {default!r} needs a converter")
+
+
+if TYPE_CHECKING:
+    # what checkers see of fields that accept more than they hold
+
+    class Choice(Generic[E]):
+        """A member of an enumeration; its name is accepted as well."""
+
+        def __get__(self, owner: object, cls: type) -> E: ...
+        def __set__(self, owner: object, value: E | str) -> None: ...
+
+    class Parts(list[P]):
+        """A list of parts; any iterable is accepted."""
+
+        def __get__(self, owner: object, cls: type) -> list[P]: ...
+        def __set__(self, owner: object, value: Iterable[P]) -> None: ...
+else:
+    Choice = Parts = Any
 
 
 class Part:
@@ -79,37 +130,10 @@ class Part:
     def _compared(self) -> Any:
         raise NotImplementedError
 
-
-P = TypeVar("P", bound=Part)
-
-
-class PartOf(Kind[P, P]):
-    """A part of the given type, kept as it is and not copied."""
-
-    def __init__(self, part: type[P], allowed: str) -> None:
-        self._part: Any = part
-        self.allowed = allowed
-
-    def __call__(self, value: P) -> P:
-        if not isinstance(value, self._part):
-            raise self.reject(value)
-        return value
-
-    def plain(self, value: Any, writer: Writer) -> Any:
-        return value._plain(writer)
-
-    def read(self, raw: Any, source: Source, path: str) -> Any:
-        return self._part._read(raw, source, path)
-
-    def copy(self, value: Any, writer: Writer) -> Any:
-        # what crept into a list in place is not judged here
-        return value._copy(writer) if isinstance(value, self._part) else value
-
-    def check(self, value: Any, probe: Probe, path: str) -> None:
-        if isinstance(value, self._part):
-            value._check(probe, path)
-        else:
-            probe.reject(path, describe(value), self.allowed)
+    @classmethod
+    def _kind(cls) -> Kind[Any, Any]:
+        """The kind of fields that hold such a part."""
+        raise NotImplementedError
 
 
 @dataclass_transform(kw_only_default=True, eq_default=True, field_specifiers=(field,))
@@ -221,6 +245,10 @@ class Struct(Part):
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return clone(self)
+
+    @classmethod
+    def _kind(cls) -> Kind[Any, Any]:
+        return Nested(cls)
 
     def _compared(self) -> Any:
         return [self.__dict__[name] for name, known in self._fields.items() if known.compared]

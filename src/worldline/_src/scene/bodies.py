@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import auto
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from worldline._src.errors import SceneError
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Parts, Struct, field
 from worldline._src.scene.cameras import Camera, Light
 from worldline._src.scene.closures import GroundContact
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf, struct_schema
@@ -19,8 +19,8 @@ from worldline._src.scene.contexts import Probe, Source, Writer
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.geometry import Geometry, Site
 from worldline._src.scene.joints import FreeJoint, Joint
-from worldline._src.scene.kinds import FAILED, FLAG, NON_NEGATIVE, REAL, Kind, Real, Rename, describe
-from worldline._src.scene.texts import LABEL, Enumeration, Name, Ref
+from worldline._src.scene.kinds import FAILED, NON_NEGATIVE, Kind, Real, Rename, describe
+from worldline._src.scene.texts import LABEL, Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
 
 LEAST_INERTIA = 1e-24
@@ -60,19 +60,15 @@ class Inertia(Struct):
         doc="xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; replaces `diag_inertia`.",
     )
     is_checked: bool = field(
-        default=True,
-        converter=FLAG,
-        doc="Refuse moments that no body can have; readers turn it off where a file has such.",
+        default=True, doc="Refuse moments that no body can have; readers turn it off where a file has such."
     )
     has_own_moments: bool = field(
         default=True,
-        converter=FLAG,
         doc="False where the moments were derived from the shapes of the link, or assumed without any: a "
         "simulation World derives them again when its shapes or its mass change.",
     )
     has_own_pos: bool = field(
         default=True,
-        converter=FLAG,
         doc="False where the centre of mass was derived: from the shapes of the link, see `has_own_moments`, "
         "or by a reader for a body without mass.",
     )
@@ -87,6 +83,9 @@ def _require_distinct(links: Sequence[Link]) -> None:
         counts = Counter(map(id, links))
         twice = next(link for link in links if counts[id(link)] > 1)
         raise SceneError(f"the same Link object, named {twice.name!r}, is in the tree twice")
+
+
+Made = TypeVar("Made")
 
 
 class Children(Kind["Iterable[Link]", "list[Link]"]):
@@ -106,15 +105,20 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return ListOf(self._item())(value)
 
     def plain(self, value: list[Link], writer: Writer) -> Any:
-        out: list[Any] = []
+        return self._each(value, writer, Link._plain)
+
+    @staticmethod
+    def _each(value: list[Link], writer: Writer, change: Callable[[Link, Writer], Made]) -> list[Made]:
+        """What is made of every link, filled in after the links above."""
+        made: list[Made] = []
 
         def work() -> None:
             for link in value:
                 writer.visit(link)
-                out.append(link._plain(writer))
+                made.append(change(link, writer))
 
         writer.later(work)
-        return out
+        return made
 
     def read(self, raw: Any, source: Source, path: str) -> Any:
         entries: list[Any] = raw
@@ -136,15 +140,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return made
 
     def copy(self, value: list[Link], writer: Writer) -> list[Link]:
-        made: list[Link] = []
-
-        def work() -> None:
-            for link in value:
-                writer.visit(link)
-                made.append(link._copy(writer))
-
-        writer.later(work)
-        return made
+        return self._each(value, writer, Link._copy)
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         links: list[Any] = value
@@ -193,32 +189,19 @@ class Link(Struct):
         ['arm', 'hand']
     """
 
-    cameras: list[Camera] = field(
-        default_factory=list, converter=ListOf(Nested(Camera)), doc="Cameras on the link."
-    )
+    cameras: Parts[Camera] = field(default_factory=list[Camera], doc="Cameras on the link.")
     children: list[Link] = field(default_factory=list, converter=Children(), doc="Child links.")
     disable_self_collision: bool = field(
-        default=False,
-        converter=FLAG,
-        doc="No contact within this link and its descendants; False leaves it to the parent.",
+        default=False, doc="No contact within this link and its descendants; False leaves it to the parent."
     )
-    geoms: list[Geometry] = field(
-        default_factory=list, converter=ListOf(Nested(Geometry)), doc="Geoms on the link."
-    )
-    gravcomp: float = field(
-        default=0.0, converter=REAL, doc="Share of its gravity that is cancelled; 1 makes it float."
-    )
-    inertial: Inertia = field(
-        default_factory=Inertia, converter=Nested(Inertia), doc="Mass properties in the link frame."
-    )
-    joints: list[Joint] = field(
-        default_factory=list,
-        converter=ListOf(Nested(Joint)),
+    geoms: Parts[Geometry] = field(default_factory=list[Geometry], doc="Geoms on the link.")
+    gravcomp: float = field(default=0.0, doc="Share of its gravity that is cancelled; 1 makes it float.")
+    inertial: Inertia = field(default_factory=Inertia, doc="Mass properties in the link frame.")
+    joints: Parts[Joint] = field(
+        default_factory=list[Joint],
         doc="Joints to the parent, applied in order; none is a weld. A ball joint replaces other rotations.",
     )
-    lights: list[Light] = field(
-        default_factory=list, converter=ListOf(Nested(Light)), doc="Lights on the link."
-    )
+    lights: Parts[Light] = field(default_factory=list[Light], doc="Lights on the link.")
     local_rotation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0),
         converter=QUATERNION,
@@ -229,11 +212,10 @@ class Link(Struct):
     )
     may_fuse: bool = field(
         default=True,
-        converter=FLAG,
         doc="Whether it may be merged into its parent when it is welded to it; see `fuse_static`.",
     )
     name: str | None = field(default=None, converter=OptionalOf(Name("link")), doc="Name.")
-    sites: list[Site] = field(default_factory=list, converter=ListOf(Nested(Site)), doc="Sites on the link.")
+    sites: Parts[Site] = field(default_factory=list[Site], doc="Sites on the link.")
 
     def walk(self) -> Iterator[Link]:
         """This link and all below it, parents first, depth first in the order of the lists.
@@ -283,18 +265,13 @@ class Body(Struct):
         converter=OptionalOf(Nested(FreeJoint)),
         doc="Makes the base free; the joints of the base link then mean nothing.",
     )
-    link: Link = field(default_factory=Link, converter=Nested(Link), doc="The base link.")
-    mocap: bool = field(
-        default=False, converter=FLAG, doc="Its pose is set from outside; only for a fixed base."
-    )
-    kind: BodyKind = field(
+    link: Link = field(default_factory=Link, doc="The base link.")
+    mocap: bool = field(default=False, doc="Its pose is set from outside; only for a fixed base.")
+    kind: Choice[BodyKind] = field(
         default=BodyKind.Dynamic,
-        converter=Enumeration(BodyKind),
         doc="Dynamic, static, or kinematic: moved by its velocity and not by forces.",
     )
-    role: BodyRole = field(
-        default=BodyRole.Auto, converter=Enumeration(BodyRole), doc="Its object in a simulation."
-    )
+    role: Choice[BodyRole] = field(default=BodyRole.Auto, doc="Its object in a simulation.")
     multibody: str | None = field(
         default=None,
         converter=OptionalOf(LABEL),
@@ -346,10 +323,8 @@ class Frame(Struct):
     """A named coordinate frame with no mass and no shape."""
 
     name: str | None = field(default=None, converter=OptionalOf(Name("frame")), doc="Name.")
-    kind: FrameKind = field(
-        default=FrameKind.Fixed,
-        converter=Enumeration(FrameKind),
-        doc="Fixed in its parent, or free to be placed during simulation.",
+    kind: Choice[FrameKind] = field(
+        default=FrameKind.Fixed, doc="Fixed in its parent, or free to be placed during simulation."
     )
     parent_link: str | None = field(
         default=None,
@@ -372,21 +347,11 @@ class Frame(Struct):
 class Hierarchy(Struct):
     """The bodies of a scene, and what is fixed to the world."""
 
-    bodies: list[Body] = field(
-        default_factory=list, converter=ListOf(Nested(Body)), doc="Bodies, each with its base link."
-    )
-    cameras: list[Camera] = field(
-        default_factory=list, converter=ListOf(Nested(Camera)), doc="Cameras fixed to the world."
-    )
-    geoms: list[Geometry] = field(
-        default_factory=list, converter=ListOf(Nested(Geometry)), doc="Geoms fixed to the world."
-    )
-    lights: list[Light] = field(
-        default_factory=list, converter=ListOf(Nested(Light)), doc="Lights fixed to the world."
-    )
-    sites: list[Site] = field(
-        default_factory=list, converter=ListOf(Nested(Site)), doc="Sites fixed to the world."
-    )
+    bodies: Parts[Body] = field(default_factory=list[Body], doc="Bodies, each with its base link.")
+    cameras: Parts[Camera] = field(default_factory=list[Camera], doc="Cameras fixed to the world.")
+    geoms: Parts[Geometry] = field(default_factory=list[Geometry], doc="Geoms fixed to the world.")
+    lights: Parts[Light] = field(default_factory=list[Light], doc="Lights fixed to the world.")
+    sites: Parts[Site] = field(default_factory=list[Site], doc="Sites fixed to the world.")
 
     def links(self) -> Iterator[Link]:
         """All links of all bodies, parents first."""

@@ -10,12 +10,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL, Integer, Kind
-from worldline._src.scene.texts import Enumeration, Name, Ref
-from worldline._src.scene.variant import Variant, VariantOf, case
+from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE, Integer, Kind
+from worldline._src.scene.texts import Name, Ref
+from worldline._src.scene.variant import Variant, case
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
 
 _PIXELS = Integer(minimum=1)
@@ -75,24 +75,18 @@ class Camera(Struct, kw_only=False):
         converter=OrDefault(QUATERNION, (0.0, 0.0, 0.0, 1.0)),
         doc="Rotation in the parent frame, xyzw, (4,).",
     )
-    position_track: PositionTrack = field(
-        default=PositionTrack.Free,
-        converter=Enumeration(PositionTrack),
-        doc="Follows the parent how.",
-    )
-    rotation_track: RotationTrack = field(
-        default=RotationTrack.Free, converter=Enumeration(RotationTrack), doc="Turns how."
-    )
+    position_track: Choice[PositionTrack] = field(default=PositionTrack.Free, doc="Follows the parent how.")
+    rotation_track: Choice[RotationTrack] = field(default=RotationTrack.Free, doc="Turns how.")
     track_target: str | None = field(
         default=None, converter=OptionalOf(Ref("link")), doc="Link looked at, for LookAtLink."
     )
-    orthographic: bool = field(default=False, converter=FLAG, doc="Parallel instead of perspective.")
+    orthographic: bool = field(default=False, doc="Parallel instead of perspective.")
     fovy: float = field(
         default=45.0,
         converter=POSITIVE,
         doc="Vertical field of view, degrees; height of the view in m when orthographic.",
     )
-    depth_only: bool = field(default=False, converter=FLAG, doc="Render depth and no colour.")
+    depth_only: bool = field(default=False, doc="Render depth and no colour.")
     znear: float = field(default=0.0, converter=_DISTANCE, doc="Near plane, m; 0 chooses it.")
     zfar: float = field(default=0.0, converter=_DISTANCE, doc="Far plane, m; 0 chooses it.")
     track_position_speed: float = field(
@@ -121,12 +115,10 @@ class Camera(Struct, kw_only=False):
 class FreeCamera(Struct):
     """Where the viewer's own camera starts."""
 
-    azimuth: float = field(
-        default=90.0, converter=REAL, doc="About z, degrees; 0 looks along +x, 90 along +y."
-    )
-    elevation: float = field(default=-45.0, converter=REAL, doc="Degrees; negative looks down.")
+    azimuth: float = field(default=90.0, doc="About z, degrees; 0 looks along +x, 90 along +y.")
+    elevation: float = field(default=-45.0, doc="Degrees; negative looks down.")
     fovy: float = field(default=45.0, converter=POSITIVE, doc="Vertical view, degrees.")
-    orthographic: bool = field(default=False, converter=FLAG, doc="Parallel projection.")
+    orthographic: bool = field(default=False, doc="Parallel projection.")
 
 
 class TrackMode(Variant):
@@ -177,28 +169,20 @@ class LightType(Variant):
 class Light(Struct):
     """A light on a link or on the world."""
 
-    cast_shadows: bool = field(default=True, converter=FLAG, doc="Whether it casts shadows.")
+    cast_shadows: bool = field(default=True, doc="Whether it casts shadows.")
     color: list[float] = field(default=(1.0, 1.0, 1.0), converter=Numbers(3), doc="RGB.")
     direction: Array = field(
         default=(0.0, 0.0, -1.0),
         converter=VECTOR3,
         doc="Direction in the parent frame, (3,); zero means (0, 0, -1).",
     )
-    mode: TrackMode = field(
-        default_factory=TrackMode.fixed,
-        converter=VariantOf(TrackMode),
-        doc="Follows the parent how.",
-    )
+    mode: TrackMode = field(default_factory=TrackMode.fixed, doc="Follows the parent how.")
     name: str | None = field(default=None, converter=OptionalOf(Name("light")), doc="Name.")
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."
     )
-    type_: LightType = field(
-        default_factory=lambda: LightType.spot(SpotLightDesc()),
-        converter=VariantOf(LightType),
-        doc="Kind of light.",
-    )
-    active: bool = field(default=True, converter=FLAG, doc="Whether it is switched on.")
+    type_: LightType = field(default_factory=lambda: LightType.spot(SpotLightDesc()), doc="Kind of light.")
+    active: bool = field(default=True, doc="Whether it is switched on.")
     ambient: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="RGB added everywhere.")
     specular: list[float] = field(default=(0.3, 0.3, 0.3), converter=Numbers(3), doc="RGB of highlights.")
     attenuation: list[float] = field(

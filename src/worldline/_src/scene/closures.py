@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.joints import Joint
-from worldline._src.scene.kinds import COUNT, FLAG, LIMIT, NON_NEGATIVE, POSITIVE, REAL
-from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.kinds import COUNT, LIMIT, NON_NEGATIVE, POSITIVE
+from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import RANGE, ImpedanceSpring, Range
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Vector
 
@@ -77,33 +77,25 @@ class LoopClosure(Struct):
     """
 
     name: str | None = field(default=None, converter=OptionalOf(Name("closure")), doc="Name.")
-    frame_a: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="First endpoint.")
-    frame_b: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="Second endpoint.")
-    family: LoopClosureFamily = field(
-        default=LoopClosureFamily.Rigid, converter=Enumeration(LoopClosureFamily), doc="Family."
-    )
+    frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
+    frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
+    family: Choice[LoopClosureFamily] = field(default=LoopClosureFamily.Rigid, doc="Family.")
     distance: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Distance kept by the Distance family, m."
     )
-    enabled: bool = field(default=True, converter=FLAG, doc="Whether its policies apply.")
-    kinematics: ClosureKinematicsPolicy = field(
-        default=ClosureKinematicsPolicy.ResidualOnly,
-        converter=Enumeration(ClosureKinematicsPolicy),
-        doc="Policy of a kinematics update.",
+    enabled: bool = field(default=True, doc="Whether its policies apply.")
+    kinematics: Choice[ClosureKinematicsPolicy] = field(
+        default=ClosureKinematicsPolicy.ResidualOnly, doc="Policy of a kinematics update."
     )
-    dynamics: ClosureDynamicsPolicy = field(
-        default=ClosureDynamicsPolicy.Solve,
-        converter=Enumeration(ClosureDynamicsPolicy),
-        doc="Policy of a step.",
+    dynamics: Choice[ClosureDynamicsPolicy] = field(
+        default=ClosureDynamicsPolicy.Solve, doc="Policy of a step."
     )
     spring: ImpedanceSpring | None = field(
         default=None,
         converter=OptionalOf(Nested(ImpedanceSpring)),
         doc="Softness when solved; None is hard.",
     )
-    allow_collision: bool = field(
-        default=False, converter=FLAG, doc="Whether the two connected links may touch."
-    )
+    allow_collision: bool = field(default=False, doc="Whether the two connected links may touch.")
     initial_tolerance: float | None = field(
         default=None,
         converter=OptionalOf(NON_NEGATIVE),
@@ -125,14 +117,13 @@ class JointCoupler(Struct):
     reference: str = field(default="", converter=Ref("joint"), doc="The joint that leads.")
     joint_dof: int = field(default=0, converter=COUNT, doc="Which freedom of the joint follows.")
     reference_dof: int = field(default=0, converter=COUNT, doc="Which freedom leads.")
-    multiplier: float = field(default=1.0, converter=REAL, doc="Ratio.")
-    offset: float = field(default=0.0, converter=REAL, doc="Offset, m or rad.")
-    mode: CouplerMode = field(
+    multiplier: float = field(default=1.0, doc="Ratio.")
+    offset: float = field(default=0.0, doc="Offset, m or rad.")
+    mode: Choice[CouplerMode] = field(
         default=CouplerMode.Coupler,
-        converter=Enumeration(CouplerMode),
         doc="Coupler acts on both joints; Mimic drives the follower alone, within its limits.",
     )
-    active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
+    active: bool = field(default=True, doc="Whether it acts.")
     spring: ImpedanceSpring | None = field(
         default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness; None is hard."
     )
@@ -142,12 +133,12 @@ class DistanceSpring(Struct):
     """A spring along the line between two points: force = stiffness (length - rest) + damping."""
 
     name: str | None = field(default=None, converter=OptionalOf(Name("spring")), doc="Name.")
-    frame_a: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="First endpoint.")
-    frame_b: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="Second endpoint.")
+    frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
+    frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
     rest_length: float = field(default=0.0, converter=NON_NEGATIVE, doc="Length at rest, m.")
     stiffness: float = field(default=1.0, converter=POSITIVE, doc="Stiffness, N/m.")
     damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m.")
-    active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
+    active: bool = field(default=True, doc="Whether it acts.")
 
 
 class GroundContact(Struct):
@@ -182,9 +173,7 @@ class GroundPoint(Struct):
 
     link: str = field(default="", converter=Ref("link"), doc="Link.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="In the link frame, m, (3,).")
-    contact: GroundContact = field(
-        default_factory=GroundContact, converter=Nested(GroundContact), doc="Plane and force law."
-    )
+    contact: GroundContact = field(default_factory=GroundContact, doc="Plane and force law.")
 
 
 class ProjectionPolicy(Struct):
@@ -202,15 +191,9 @@ class WorldJoint(Struct):
     itself stay at their defaults.
     """
 
-    parent: FrameRef = field(
-        default_factory=FrameRef, converter=Nested(FrameRef), doc="Joint frame on the parent."
-    )
-    child: FrameRef = field(
-        default_factory=FrameRef, converter=Nested(FrameRef), doc="Joint frame on the child."
-    )
-    joint: Joint = field(
-        default_factory=Joint, converter=Nested(Joint), doc="Name, type, axes, position limits, drive."
-    )
+    parent: FrameRef = field(default_factory=FrameRef, doc="Joint frame on the parent.")
+    child: FrameRef = field(default_factory=FrameRef, doc="Joint frame on the child.")
+    joint: Joint = field(default_factory=Joint, doc="Name, type, axes, position limits, drive.")
     effort_limit: Range = field(
         default_factory=Range, converter=RANGE, doc="Bounds of the effort of its motor, N or N m."
     )
@@ -228,9 +211,7 @@ class WorldJoint(Struct):
     break_torque: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Torque at which it breaks, N m; 0 is never."
     )
-    projection: ProjectionPolicy = field(
-        default_factory=ProjectionPolicy, converter=Nested(ProjectionPolicy), doc="Stiffness."
-    )
+    projection: ProjectionPolicy = field(default_factory=ProjectionPolicy, doc="Stiffness.")
 
 
 class PhysicalParameter(SceneEnum):
@@ -243,9 +224,7 @@ class DifferentiableParameter(Struct):
     """A parameter of a link that a differentiable world offers derivatives for."""
 
     link: str = field(default="", converter=Ref("link"), doc="Link.")
-    parameter: PhysicalParameter = field(
-        default=PhysicalParameter.Mass, converter=Enumeration(PhysicalParameter), doc="Which one."
-    )
+    parameter: Choice[PhysicalParameter] = field(default=PhysicalParameter.Mass, doc="Which one.")
     lower: Array | None = field(
         default=None, converter=OptionalOf(Vector()), doc="Lower bounds, None for none."
     )

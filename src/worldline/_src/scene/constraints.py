@@ -8,14 +8,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Parts, Struct, field
 from worldline._src.scene.closures import FrameRef
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.containers import ListOf, OptionalOf
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import ImpedanceSpring
-from worldline._src.scene.variant import Named, Variant, VariantOf, case
+from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import VECTOR3, Array, Numbers, VectorLike
 
 PointsLike = Sequence[VectorLike] | Array
@@ -81,11 +81,9 @@ class WeldConstraintType(Variant):
 
 
 class _Equality(Struct):
-    active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
+    active: bool = field(default=True, doc="Whether it acts.")
     name: str | None = field(default=None, converter=OptionalOf(Name("equality")), doc="Name.")
-    spring: ImpedanceSpring = field(
-        default_factory=ImpedanceSpring, converter=Nested(ImpedanceSpring), doc="Softness."
-    )
+    spring: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="Softness.")
     break_force: float = field(
         default=0.0,
         converter=NON_NEGATIVE,
@@ -100,9 +98,7 @@ class EqualityConnect(_Equality):
     """Holds two points together."""
 
     connect_type: ConnectConstraintType = field(
-        default_factory=lambda: ConnectConstraintType.link_anchor("", (0.0, 0.0, 0.0)),
-        converter=VariantOf(ConnectConstraintType),
-        doc="Which points.",
+        default_factory=lambda: ConnectConstraintType.link_anchor("", (0.0, 0.0, 0.0)), doc="Which points."
     )
 
 
@@ -110,9 +106,7 @@ class EqualityWeld(_Equality):
     """Holds two poses together."""
 
     weld_type: WeldConstraintType = field(
-        default_factory=lambda: WeldConstraintType.link_anchor("", (0.0, 0.0, 0.0), 1.0),
-        converter=VariantOf(WeldConstraintType),
-        doc="Which poses.",
+        default_factory=lambda: WeldConstraintType.link_anchor("", (0.0, 0.0, 0.0), 1.0), doc="Which poses."
     )
 
 
@@ -176,35 +170,19 @@ class EqualityPath(_Equality):
         'circle'
     """
 
-    point: FrameRef = field(
-        default_factory=FrameRef, converter=Nested(FrameRef), doc="Its origin is the point that is kept."
-    )
-    frame: FrameRef = field(
-        default_factory=FrameRef, converter=Nested(FrameRef), doc="The frame that the path is given in."
-    )
-    path: PathShape = field(
-        default_factory=PathShape.plane, converter=VariantOf(PathShape), doc="Plane or curve."
-    )
+    point: FrameRef = field(default_factory=FrameRef, doc="Its origin is the point that is kept.")
+    frame: FrameRef = field(default_factory=FrameRef, doc="The frame that the path is given in.")
+    path: PathShape = field(default_factory=PathShape.plane, doc="Plane or curve.")
 
 
 class EqualityConstraintSet(Struct):
     """All equality constraints of a scene."""
 
-    connects: list[EqualityConnect] = field(
-        default_factory=list, converter=ListOf(Nested(EqualityConnect)), doc="Points."
-    )
-    joints: list[EqualityJoint] = field(
-        default_factory=list, converter=ListOf(Nested(EqualityJoint)), doc="Joints."
-    )
-    welds: list[EqualityWeld] = field(
-        default_factory=list, converter=ListOf(Nested(EqualityWeld)), doc="Poses."
-    )
-    tendons: list[EqualityTendon] = field(
-        default_factory=list, converter=ListOf(Nested(EqualityTendon)), doc="Tendons."
-    )
-    paths: list[EqualityPath] = field(
-        default_factory=list, converter=ListOf(Nested(EqualityPath)), doc="Points on planes and curves."
-    )
+    connects: Parts[EqualityConnect] = field(default_factory=list[EqualityConnect], doc="Points.")
+    joints: Parts[EqualityJoint] = field(default_factory=list[EqualityJoint], doc="Joints.")
+    welds: Parts[EqualityWeld] = field(default_factory=list[EqualityWeld], doc="Poses.")
+    tendons: Parts[EqualityTendon] = field(default_factory=list[EqualityTendon], doc="Tendons.")
+    paths: Parts[EqualityPath] = field(default_factory=list[EqualityPath], doc="Points on planes and curves.")
 
 
 def _follows(first: str, second: str) -> Callable[[Any, Probe, str], None]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Struct, field
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import NON_NEGATIVE, REAL, Integer, Real
-from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.kinds import NON_NEGATIVE, Integer, Real
+from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import Impedance, ImpedanceSpring, StiffnessDamping
-from worldline._src.scene.variant import Named, Variant, VariantOf, case
+from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import Numbers
 
 _ALL_BITS = 0xFFFF_FFFF
@@ -84,9 +84,7 @@ class PhysicsMaterial(Struct):
         doc="Directions of contact force: 1 normal, 3 with sliding, 4 with spin, 6 with rolling.",
     )
     contact_model: ConstraintForceModel = field(
-        default_factory=default_force_model,
-        converter=VariantOf(ConstraintForceModel),
-        doc="Contact force model.",
+        default_factory=default_force_model, doc="Contact force model."
     )
     density: float = field(default=1000.0, converter=NON_NEGATIVE, doc="Density, kg/m^3.")
     force_mix: float = field(
@@ -102,14 +100,12 @@ class PhysicsMaterial(Struct):
         converter=OptionalOf(Real(minimum=0.0, maximum=1.0)),
         doc="Coefficient of restitution; None leaves it to the contact model.",
     )
-    friction_rule: CombineRule = field(
+    friction_rule: Choice[CombineRule] = field(
         default=CombineRule.Maximum,
-        converter=Enumeration(CombineRule),
         doc="How friction combines with that of the other geom at equal priority.",
     )
-    restitution_rule: CombineRule = field(
+    restitution_rule: Choice[CombineRule] = field(
         default=CombineRule.Maximum,
-        converter=Enumeration(CombineRule),
         doc="How restitution combines with that of the other geom at equal priority.",
     )
 
@@ -159,14 +155,12 @@ class ContactPair(Struct):
         doc="Sliding along two tangents (-), spin (m), rolling about two tangents (m).",
     )
     contact_model: ConstraintForceModel = field(
-        default_factory=default_force_model,
-        converter=VariantOf(ConstraintForceModel),
-        doc="Contact force model.",
+        default_factory=default_force_model, doc="Contact force model."
     )
     friction_model: ImpedanceSpring | None = field(
         default=None,
         converter=OptionalOf(Nested(ImpedanceSpring)),
         doc="Softness of the friction directions; None uses that of the normal one.",
     )
-    margin: float = field(default=0.0, converter=REAL, doc="See `Geometry.margin`, m.")
-    gap: float = field(default=0.0, converter=REAL, doc="See `Geometry.gap`, m.")
+    margin: float = field(default=0.0, doc="See `Geometry.margin`, m.")
+    gap: float = field(default=0.0, doc="See `Geometry.gap`, m.")

@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from worldline._src.scene.base import PartOf, Struct
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, is_list
 
+if TYPE_CHECKING:
+    from worldline._src.scene.base import Part, Struct
+
 S = TypeVar("S")
 T = TypeVar("T")
-N = TypeVar("N", bound=Struct)
+P = TypeVar("P", bound="Part")
+N = TypeVar("N", bound="Struct")
 
 
 class OptionalOf(Kind[S | None, T | None]):
@@ -61,6 +64,35 @@ class OptionalOf(Kind[S | None, T | None]):
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"anyOf": [self.item.schema(definitions), {"type": "null"}]}
+
+
+class PartOf(Kind[P, P]):
+    """A part of the given type, kept as it is and not copied."""
+
+    def __init__(self, part: type[P], allowed: str) -> None:
+        self._part: Any = part
+        self.allowed = allowed
+
+    def __call__(self, value: P) -> P:
+        if not isinstance(value, self._part):
+            raise self.reject(value)
+        return value
+
+    def plain(self, value: Any, writer: Writer) -> Any:
+        return value._plain(writer)
+
+    def read(self, raw: Any, source: Source, path: str) -> Any:
+        return self._part._read(raw, source, path)
+
+    def copy(self, value: Any, writer: Writer) -> Any:
+        # what crept into a list in place is not judged here
+        return value._copy(writer) if isinstance(value, self._part) else value
+
+    def check(self, value: Any, probe: Probe, path: str) -> None:
+        if isinstance(value, self._part):
+            value._check(probe, path)
+        else:
+            probe.reject(path, describe(value), self.allowed)
 
 
 class Nested(PartOf[N]):

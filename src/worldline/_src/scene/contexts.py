@@ -92,12 +92,17 @@ class Gathering(Walk):
 
     def raise_any(self, headline: str) -> None:
         """Raises all collected problems as one `SceneError`."""
-        if self.problems:
-            count = len(self.problems)
-            number = "1 problem" if count == 1 else f"{count} problems"
-            if count >= self.limits.problems:
-                number = f"at least {number}"
-            raise SceneError(f"{headline}: {number}", self.problems)
+        raise_problems(headline, self.problems, self.limits)
+
+
+def raise_problems(headline: str, problems: list[Problem], limits: Limits) -> None:
+    """Raises all problems as one `SceneError`; nothing when there is none."""
+    if problems:
+        count = len(problems)
+        number = "1 problem" if count == 1 else f"{count} problems"
+        if count >= limits.problems:
+            number = f"at least {number}"
+        raise SceneError(f"{headline}: {number}", problems)
 
 
 class TooManyProblems(Exception):

@@ -8,12 +8,12 @@ from enum import auto
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Struct, field
 from worldline._src.scene.contact import CollisionMask, PhysicsMaterial
-from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
-from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.kinds import INTEGER, NON_NEGATIVE, POSITIVE, Integer
+from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers
 
 GROUP = Integer(minimum=0, maximum=7)
@@ -119,14 +119,12 @@ class Geometry(Struct):
         Geometry(mass=12.0, name='crate', shape=ShapeType.Box, size=[0.5, 0.5, 0.25])
     """
 
-    collision_mask: CollisionMask = field(
-        default_factory=CollisionMask, converter=Nested(CollisionMask), doc="What it may touch."
-    )
-    gap: float = field(default=0.0, converter=REAL, doc="Contact is made below distance `margin` - `gap`, m.")
+    collision_mask: CollisionMask = field(default_factory=CollisionMask, doc="What it may touch.")
+    gap: float = field(default=0.0, doc="Contact is made below distance `margin` - `gap`, m.")
     hfield: str | None = field(
         default=None, converter=OptionalOf(Ref("hfield")), doc="Height field, for shape HField."
     )
-    margin: float = field(default=0.0, converter=REAL, doc="Distance below which contact is looked for, m.")
+    margin: float = field(default=0.0, doc="Distance below which contact is looked for, m.")
     mass: float | None = field(
         default=None,
         converter=OptionalOf(NON_NEGATIVE),
@@ -144,9 +142,7 @@ class Geometry(Struct):
         converter=QUATERNION,
         doc="Rotation in the link frame, xyzw, (4,).",
     )
-    physics_material: PhysicsMaterial = field(
-        default_factory=PhysicsMaterial, converter=Nested(PhysicsMaterial), doc="Material."
-    )
+    physics_material: PhysicsMaterial = field(default_factory=PhysicsMaterial, doc="Material.")
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
     )
@@ -155,32 +151,25 @@ class Geometry(Struct):
         converter=INTEGER,
         doc="The geom of higher priority decides the contact parameters; equal ones combine.",
     )
-    shape: ShapeType = field(default=ShapeType.Sphere, converter=Enumeration(ShapeType), doc="Shape.")
+    shape: Choice[ShapeType] = field(default=ShapeType.Sphere, doc="Shape.")
     size: list[float] = field(
         default=(0.0, 0.0, 0.0), converter=Numbers(3, minimum=0.0), doc="Half sizes, m; see above."
     )
-    visual: GeomVisualAttrs = field(
-        default_factory=GeomVisualAttrs, converter=Nested(GeomVisualAttrs), doc="Looks."
-    )
-    shell_inertia: bool = field(
-        default=False, converter=FLAG, doc="Mass sits on the surface instead of in the volume."
-    )
+    visual: GeomVisualAttrs = field(default_factory=GeomVisualAttrs, doc="Looks.")
+    shell_inertia: bool = field(default=False, doc="Mass sits on the surface instead of in the volume.")
     fluid_coefficients: list[float] | None = field(
         default=None,
         converter=OptionalOf(Numbers(5)),
         doc="Ellipsoid fluid forces: blunt drag, slender drag, angular drag, Kutta lift, Magnus lift.",
     )
-    mesh_inertia: MeshInertia = field(
-        default=MeshInertia.Auto,
-        converter=Enumeration(MeshInertia),
-        doc="What the mass of a mesh fills; also what a primitive is fitted to.",
+    mesh_inertia: Choice[MeshInertia] = field(
+        default=MeshInertia.Auto, doc="What the mass of a mesh fills; also what a primitive is fitted to."
     )
     fit_scale: float = field(
         default=1.0, converter=POSITIVE, doc="Factor of the sizes of a primitive fitted to a mesh."
     )
     mesh_surface: bool = field(
         default=False,
-        converter=FLAG,
         doc="A mesh touches by its triangles, both sides, instead of its hull; only where nothing moves it.",
     )
 
@@ -207,7 +196,7 @@ class Site(Struct):
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
     )
     rgba: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
-    shape: SiteShape = field(default=SiteShape.Sphere, converter=Enumeration(SiteShape), doc="Shape.")
+    shape: Choice[SiteShape] = field(default=SiteShape.Sphere, doc="Shape.")
     size: list[float] = field(
         default=(0.0, 0.0, 0.0),
         converter=Numbers(3, minimum=0.0),

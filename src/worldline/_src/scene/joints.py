@@ -15,16 +15,15 @@ from enum import auto
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Parts, Struct, field
 from worldline._src.scene.contact import ConstraintForceModel, default_force_model
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.geometry import GROUP
-from worldline._src.scene.kinds import COUNT, FLAG, LIMIT, NON_NEGATIVE, NON_POSITIVE_LIMIT, REAL
+from worldline._src.scene.kinds import COUNT, LIMIT, NON_NEGATIVE, NON_POSITIVE_LIMIT
 from worldline._src.scene.texts import Enumeration, Name
 from worldline._src.scene.values import RANGE, ImpedanceDamping, Range, SpringDamper
-from worldline._src.scene.variant import VariantOf
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, VectorLike
 
 
@@ -52,30 +51,15 @@ class JointType(SceneEnum):
 class EulerOrder(SceneEnum):
     """The axes of an Euler joint, in the order of its coordinates, each carried by those before it."""
 
-    XYZ = auto()
-    XZY = auto()
-    YXZ = auto()
-    YZX = auto()
-    ZXY = auto()
-    ZYX = auto()
-    XYX = auto()
-    XZX = auto()
-    YXY = auto()
-    YZY = auto()
-    ZXZ = auto()
-    ZYZ = auto()
+    XYZ, XZY, YXZ, YZX, ZXY, ZYX = auto(), auto(), auto(), auto(), auto(), auto()
+    XYX, XZX, YXY, YZY, ZXZ, ZYZ = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class DriveType(SceneEnum):
     """What a joint makes of its command."""
 
-    Force = auto()
-    Passive = auto()
-    Servo = auto()
-    Velocity = auto()
-    Acceleration = auto()
-    Locked = auto()
-    Mimic = auto()
+    Force, Passive, Servo, Velocity = auto(), auto(), auto(), auto()
+    Acceleration, Locked, Mimic = auto(), auto(), auto()
 
 
 class TargetMode(SceneEnum):
@@ -93,7 +77,7 @@ class JointDof(Struct):
     axis: Array = field(
         default=(0.0, 0.0, 1.0), converter=VECTOR3, doc="Axis in the joint frame, (3,); D6 only."
     )
-    angular: bool = field(default=True, converter=FLAG, doc="A rotation, else a translation; D6 only.")
+    angular: bool = field(default=True, doc="A rotation, else a translation; D6 only.")
     pos_limit: Range = field(default_factory=Range, converter=RANGE, doc="Limits, m or rad.")
     velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
     velocity_lower: float | None = field(
@@ -119,7 +103,7 @@ class JointDof(Struct):
         default=10.0, converter=NON_NEGATIVE, doc="Damping of limits with a stiffness, N s/m or N m s/rad."
     )
     stiffness: float = field(default=0.0, converter=NON_NEGATIVE, doc="Spring, N/m or N m/rad.")
-    rest_position: float = field(default=0.0, converter=REAL, doc="Rest of the spring, m or rad.")
+    rest_position: float = field(default=0.0, doc="Rest of the spring, m or rad.")
     damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m or N m s/rad.")
     friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
     armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia, kg or kg m^2.")
@@ -128,11 +112,9 @@ class JointDof(Struct):
         converter=OptionalOf(Enumeration(DriveType)),
         doc="What it makes of its command; None is what the joint does.",
     )
-    target_mode: TargetMode = field(
-        default=TargetMode.None_, converter=Enumeration(TargetMode), doc="Which targets it follows."
-    )
-    target_position: float = field(default=0.0, converter=REAL, doc="Target, m or rad.")
-    target_velocity: float = field(default=0.0, converter=REAL, doc="Target, m/s or rad/s.")
+    target_mode: Choice[TargetMode] = field(default=TargetMode.None_, doc="Which targets it follows.")
+    target_position: float = field(default=0.0, doc="Target, m or rad.")
+    target_velocity: float = field(default=0.0, doc="Target, m/s or rad/s.")
     target_stiffness: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Gain on position error, N/m or N m/rad."
     )
@@ -181,10 +163,8 @@ class CoordinateFunction(Struct):
 class MotionTerm(Struct):
     """A term of the amount by which an axis of a custom joint moves: the product of its factors."""
 
-    factors: list[CoordinateFunction] = field(
-        default_factory=list,
-        converter=ListOf(Nested(CoordinateFunction)),
-        doc="Functions of different coordinates.",
+    factors: Parts[CoordinateFunction] = field(
+        default_factory=list[CoordinateFunction], doc="Functions of different coordinates."
     )
 
 
@@ -203,11 +183,9 @@ class MotionAxis(Struct):
         converter=VECTOR3,
         doc="Axis in the joint frame before any motion, carried by the axes before it, (3,).",
     )
-    angular: bool = field(default=True, converter=FLAG, doc="A rotation, else a translation.")
-    terms: list[MotionTerm] = field(
-        default_factory=list,
-        converter=ListOf(Nested(MotionTerm)),
-        doc="The amount is their sum, rad or m.",
+    angular: bool = field(default=True, doc="A rotation, else a translation.")
+    terms: Parts[MotionTerm] = field(
+        default_factory=list[MotionTerm], doc="The amount is their sum, rad or m."
     )
 
     @staticmethod
@@ -276,9 +254,7 @@ class FreeJoint(Struct):
         default=0.0, converter=NON_NEGATIVE, doc="Spring to the initial pose, N/m and N m/rad."
     )
     friction_damping: ImpedanceDamping = field(
-        default_factory=ImpedanceDamping,
-        converter=Nested(ImpedanceDamping),
-        doc="Softness of the dry friction.",
+        default_factory=ImpedanceDamping, doc="Softness of the dry friction."
     )
 
 
@@ -307,21 +283,13 @@ class Joint(Struct):
         doc="Axis in the link frame, (3,); need not be of unit length.",
     )
     friction_damping: ImpedanceDamping = field(
-        default_factory=ImpedanceDamping,
-        converter=Nested(ImpedanceDamping),
-        doc="Softness of the dry friction.",
+        default_factory=ImpedanceDamping, doc="Softness of the dry friction."
     )
     friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
     limit_force: ConstraintForceModel = field(
-        default_factory=default_force_model,
-        converter=VariantOf(ConstraintForceModel),
-        doc="How the limits answer.",
+        default_factory=default_force_model, doc="How the limits answer."
     )
-    margin: float = field(
-        default=0.0,
-        converter=REAL,
-        doc="Distance from a limit at which it becomes active, m or rad.",
-    )
+    margin: float = field(default=0.0, doc="Distance from a limit at which it becomes active, m or rad.")
     name: str | None = field(default=None, converter=OptionalOf(Name("joint")), doc="Name.")
     pos: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Anchor in the link frame, m, (3,).")
     pos_limit: Range = field(
@@ -329,17 +297,11 @@ class Joint(Struct):
         converter=RANGE,
         doc="Limits, m or rad; a ball joint limits its angle by the upper one.",
     )
-    ref_: float = field(
-        default=0.0,
-        converter=REAL,
-        doc="Coordinate of a revolute or slide joint at the drawn pose.",
-    )
+    ref_: float = field(default=0.0, doc="Coordinate of a revolute or slide joint at the drawn pose.")
     spring_damper: SpringDamper | None = field(
         default=None, converter=OptionalOf(Nested(SpringDamper)), doc="Spring and damper."
     )
-    type_: JointType = field(
-        default=JointType.Revolute, converter=Enumeration(JointType), doc="Which motion is free."
-    )
+    type_: Choice[JointType] = field(default=JointType.Revolute, doc="Which motion is free.")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0),
         converter=QUATERNION,
@@ -350,16 +312,13 @@ class Joint(Struct):
         converter=VECTOR3,
         doc="Second axis of universal, planar and 2-D translational joints, (3,).",
     )
-    pitch: float = field(default=0.0, converter=REAL, doc="Advance of a screw joint, m/rad.")
-    euler_order: EulerOrder = field(
-        default=EulerOrder.XYZ, converter=Enumeration(EulerOrder), doc="Axes of an Euler joint."
-    )
+    pitch: float = field(default=0.0, doc="Advance of a screw joint, m/rad.")
+    euler_order: Choice[EulerOrder] = field(default=EulerOrder.XYZ, doc="Axes of an Euler joint.")
     distance_limit: Range = field(
         default_factory=Range, converter=RANGE, doc="Bounds of a distance joint, m."
     )
-    dofs: list[JointDof] = field(
-        default_factory=list,
-        converter=ListOf(Nested(JointDof)),
+    dofs: Parts[JointDof] = field(
+        default_factory=list[JointDof],
         doc="Axes of a D6 joint; else empty, or one entry for each freedom that replaces the scalars above.",
     )
     velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
@@ -369,22 +328,16 @@ class Joint(Struct):
     effort_limit: float = field(
         default=math.inf, converter=LIMIT, doc="Bound on the commanded effort, N or N m."
     )
-    drive: DriveType = field(
-        default=DriveType.Force, converter=Enumeration(DriveType), doc="What it makes of a command."
-    )
-    actuator_gravcomp: bool = field(
-        default=False, converter=FLAG, doc="Gravity compensation counts as actuator force."
-    )
+    drive: Choice[DriveType] = field(default=DriveType.Force, doc="What it makes of a command.")
+    actuator_gravcomp: bool = field(default=False, doc="Gravity compensation counts as actuator force.")
     group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
     frozen: list[float] | None = field(
         default=None,
         converter=OptionalOf(Numbers()),
         doc="Coordinates at which the joint is welded, quaternions xyzw; None lets it move.",
     )
-    motion: list[MotionAxis] = field(
-        default_factory=list,
-        converter=ListOf(Nested(MotionAxis)),
-        doc="Successive axes of a custom joint, at most 6.",
+    motion: Parts[MotionAxis] = field(
+        default_factory=list[MotionAxis], doc="Successive axes of a custom joint, at most 6."
     )
 
     @property

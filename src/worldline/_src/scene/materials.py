@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Parts, Struct, field
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import COUNT, FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
+from worldline._src.scene.kinds import COUNT, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
 from worldline._src.scene.texts import FILE_PATH, LABEL, Enumeration, Ref
-from worldline._src.scene.variant import Named, Variant, VariantOf, case
+from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import Numbers
 
 
@@ -30,25 +30,14 @@ class Mark(SceneEnum):
 class MaterialRole(SceneEnum):
     """What a texture layer is for."""
 
-    DetailNormal = auto()
-    Emissive = auto()
-    Normal = auto()
-    Orm = auto()
-    Rgb = auto()
-    Rgba = auto()
+    DetailNormal, Emissive, Normal, Orm, Rgb, Rgba = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class SkyboxLayout(SceneEnum):
     """Which face of a sky box a cell of its image shows."""
 
-    Back = auto()
-    Down = auto()
-    Front = auto()
-    Ignore = auto()
-    Left = auto()
-    Right = auto()
-    Unsupported = auto()
-    Up = auto()
+    Back, Down, Front, Ignore = auto(), auto(), auto(), auto()
+    Left, Right, Unsupported, Up = auto(), auto(), auto(), auto()
 
 
 class TexcoordOrigin(SceneEnum):
@@ -67,7 +56,7 @@ class BuildinAttr(Struct):
     """A generated texture: a gradient, a checker, or one colour."""
 
     height: float = field(default=0.0, converter=NON_NEGATIVE, doc="Height, pixels.")
-    mark: Mark = field(default=Mark.None_, converter=Enumeration(Mark), doc="Marks on it.")
+    mark: Choice[Mark] = field(default=Mark.None_, doc="Marks on it.")
     markrgb: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="RGB of the marks.")
     rgb1: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="First RGB.")
     rgb2: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Second RGB.")
@@ -80,7 +69,7 @@ class DynamicTextureDesc(Struct):
 
     channels: int = field(default=3, converter=Integer(minimum=3, maximum=4), doc="RGB or RGBA.")
     height: int = field(default=0, converter=COUNT, doc="Height, pixels.")
-    per_instance: bool = field(default=False, converter=FLAG, doc="Each world has its own.")
+    per_instance: bool = field(default=False, doc="Each world has its own.")
     width: int = field(default=0, converter=COUNT, doc="Width, pixels.")
 
 
@@ -114,10 +103,8 @@ class TextureSource(Variant):
 class Texture(Struct):
     """An image, and what it is laid on."""
 
-    color_space: ColorSpace = field(
-        default=ColorSpace.Srgb, converter=Enumeration(ColorSpace), doc="Colour space."
-    )
-    gen_mipmaps: bool = field(default=False, converter=FLAG, doc="Make smaller copies.")
+    color_space: Choice[ColorSpace] = field(default=ColorSpace.Srgb, doc="Colour space.")
+    gen_mipmaps: bool = field(default=False, doc="Make smaller copies.")
     grid_layout: list[SkyboxLayout] | None = field(
         default=None,
         converter=OptionalOf(ListOf(Enumeration(SkyboxLayout))),
@@ -128,15 +115,11 @@ class Texture(Struct):
     )
     name: str | None = field(default=None, converter=OptionalOf(LABEL), doc="Name.")
     source: TextureSource = field(
-        default_factory=lambda: TextureSource.flat(BuildinAttr()),
-        converter=VariantOf(TextureSource),
-        doc="Where the pixels come from.",
+        default_factory=lambda: TextureSource.flat(BuildinAttr()), doc="Where the pixels come from."
     )
-    type_: TextureType = field(
-        default=TextureType.D2, converter=Enumeration(TextureType), doc="What it is laid on."
-    )
-    flip_horizontal: bool = field(default=False, converter=FLAG, doc="Mirror left and right.")
-    flip_vertical: bool = field(default=False, converter=FLAG, doc="Mirror up and down.")
+    type_: Choice[TextureType] = field(default=TextureType.D2, doc="What it is laid on.")
+    flip_horizontal: bool = field(default=False, doc="Mirror left and right.")
+    flip_vertical: bool = field(default=False, doc="Mirror up and down.")
 
 
 class AlphaMode(Variant):
@@ -151,46 +134,40 @@ class AlphaMode(Variant):
 class Layer(Struct):
     """A texture and what it is for."""
 
-    role: MaterialRole = field(
-        default=MaterialRole.Rgb, converter=Enumeration(MaterialRole), doc="What it is for."
-    )
+    role: Choice[MaterialRole] = field(default=MaterialRole.Rgb, doc="What it is for.")
     texture_name: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Texture.")
 
 
 class Material(Struct):
     """How a surface looks."""
 
-    alpha_mode: AlphaMode = field(
-        default_factory=AlphaMode.opaque, converter=VariantOf(AlphaMode), doc="Transparency."
-    )
-    both_side: bool = field(default=False, converter=FLAG, doc="Show back faces.")
-    cast_shadow: bool = field(default=True, converter=FLAG, doc="Casts shadows.")
+    alpha_mode: AlphaMode = field(default_factory=AlphaMode.opaque, doc="Transparency.")
+    both_side: bool = field(default=False, doc="Show back faces.")
+    cast_shadow: bool = field(default=True, doc="Casts shadows.")
     color: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
     depth_bias: int = field(default=0, converter=INTEGER, doc="Moves it in front, against flicker.")
     detail_repeat: list[float] = field(
         default=(1.0, 1.0), converter=Numbers(2), doc="Repeats of detail textures."
     )
-    detail_strength: float = field(default=1.0, converter=REAL, doc="Strength of detail.")
+    detail_strength: float = field(default=1.0, doc="Strength of detail.")
     emissive: list[float] = field(
         default=(0.0, 0.0, 0.0, 0.0), converter=Numbers(4), doc="Own light, linear RGBA."
     )
     emissive_intensity: float = field(default=1000.0, converter=NON_NEGATIVE, doc="Its strength.")
-    flip_tangent_u: bool = field(default=False, converter=FLAG, doc="Turn u of normal maps.")
-    flip_tangent_v: bool = field(default=False, converter=FLAG, doc="Turn v of normal maps.")
+    flip_tangent_u: bool = field(default=False, doc="Turn u of normal maps.")
+    flip_tangent_v: bool = field(default=False, doc="Turn v of normal maps.")
     ior: float = field(default=1.0, converter=POSITIVE, doc="Index of refraction.")
-    layers: list[Layer] = field(default_factory=list, converter=ListOf(Nested(Layer)), doc="More textures.")
-    metallic: float = field(default=0.5, converter=REAL, doc="0 for plastic to 1 for metal.")
+    layers: Parts[Layer] = field(default_factory=list[Layer], doc="More textures.")
+    metallic: float = field(default=0.5, doc="0 for plastic to 1 for metal.")
     name: str = field(default="", converter=LABEL, doc="Name.")
-    reflectance: float = field(default=0.0, converter=REAL, doc="Strength of mirroring.")
-    roughness: float = field(default=0.5, converter=REAL, doc="0 for polished to 1 for dull.")
+    reflectance: float = field(default=0.0, doc="Strength of mirroring.")
+    roughness: float = field(default=0.5, doc="0 for polished to 1 for dull.")
     specular_color: list[float] = field(
         default=(1.0, 1.0, 1.0, 1.0), converter=Numbers(4), doc="RGBA of highlights."
     )
-    tex_origin: TexcoordOrigin = field(
-        default=TexcoordOrigin.TopLeft, converter=Enumeration(TexcoordOrigin), doc="Corner (0, 0)."
-    )
+    tex_origin: Choice[TexcoordOrigin] = field(default=TexcoordOrigin.TopLeft, doc="Corner (0, 0).")
     tex_repeat: list[float] = field(default=(1.0, 1.0), converter=Numbers(2), doc="Repeats.")
     tex_translation: list[float] = field(default=(0.0, 0.0), converter=Numbers(2), doc="Offset.")
-    tex_uniform: bool = field(default=False, converter=FLAG, doc="Same scale on every size.")
+    tex_uniform: bool = field(default=False, doc="Same scale on every size.")
     texture_name: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Main texture.")
-    transmisive: float = field(default=0.0, converter=REAL, doc="Share of light let through.")
+    transmisive: float = field(default=0.0, doc="Share of light let through.")

@@ -7,11 +7,11 @@ from __future__ import annotations
 import enum
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Choice, Struct, field
 from worldline._src.scene.contact import ForceOverride
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import COUNT, FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
+from worldline._src.scene.kinds import COUNT, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
 from worldline._src.scene.policies import SimulationPolicy
 from worldline._src.scene.texts import Enumeration
 from worldline._src.scene.variant import VariantOf
@@ -23,12 +23,7 @@ _POSITIVE_COUNT = Integer(minimum=1)
 class SolverType(SceneEnum):
     """The method that solves constraints; the first two are those of the file format."""
 
-    PGS = auto()
-    PGSIMPR = auto()
-    Newton = auto()
-    CG = auto()
-    Dantzig = auto()
-    Lemke = auto()
+    PGS, PGSIMPR, Newton, CG, Dantzig, Lemke = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class FrictionModel(enum.IntEnum):
@@ -48,13 +43,8 @@ class FrictionModel(enum.IntEnum):
 class IntegratorMethod(SceneEnum):
     """How positions and velocities advance; the first three are those of the file format."""
 
-    Explicit = auto()
-    Implicit = auto()
-    ImplicitVelocity = auto()
-    SemiImplicit = auto()
-    ImplicitFast = auto()
-    RungeKutta4 = auto()
-    Variational = auto()
+    Explicit, Implicit, ImplicitVelocity, SemiImplicit = auto(), auto(), auto(), auto()
+    ImplicitFast, RungeKutta4, Variational = auto(), auto(), auto()
 
 
 class ConvexStrategy(SceneEnum):
@@ -84,11 +74,9 @@ class CoACDPreprocessMode(SceneEnum):
 class CoACDConfig(Struct):
     """Parameters of the approximate convex decomposition of meshes."""
 
-    apx_mode: CoACDApxMode = field(
-        default=CoACDApxMode.Ch, converter=Enumeration(CoACDApxMode), doc="Hulls or boxes."
-    )
-    decimate: bool = field(default=False, converter=FLAG, doc="Bound the vertices of each part.")
-    extrude: bool = field(default=False, converter=FLAG, doc="Extrude neighbours to overlap.")
+    apx_mode: Choice[CoACDApxMode] = field(default=CoACDApxMode.Ch, doc="Hulls or boxes.")
+    decimate: bool = field(default=False, doc="Bound the vertices of each part.")
+    extrude: bool = field(default=False, doc="Extrude neighbours to overlap.")
     extrude_margin: float = field(default=0.01, converter=NON_NEGATIVE, doc="How far, m.")
     max_ch_vertex: int = field(default=256, converter=Integer(minimum=4), doc="Vertices of a part.")
     max_convex_hull: int = field(
@@ -97,15 +85,13 @@ class CoACDConfig(Struct):
     mcts_iteration: int = field(default=5, converter=_POSITIVE_COUNT, doc="Search iterations.")
     mcts_max_depth: int = field(default=1, converter=_POSITIVE_COUNT, doc="Search depth.")
     mcts_nodes: int = field(default=20, converter=_POSITIVE_COUNT, doc="Search nodes.")
-    merge: bool = field(default=False, converter=FLAG, doc="Merge parts afterwards.")
-    pca: bool = field(default=False, converter=FLAG, doc="Align to principal axes first.")
+    merge: bool = field(default=False, doc="Merge parts afterwards.")
+    pca: bool = field(default=False, doc="Align to principal axes first.")
     prep_resolution: int = field(default=50, converter=_POSITIVE_COUNT, doc="Resolution of the repair.")
-    preprocess_mode: CoACDPreprocessMode = field(
-        default=CoACDPreprocessMode.Auto,
-        converter=Enumeration(CoACDPreprocessMode),
-        doc="Whether to repair first.",
+    preprocess_mode: Choice[CoACDPreprocessMode] = field(
+        default=CoACDPreprocessMode.Auto, doc="Whether to repair first."
     )
-    real_metric: bool = field(default=False, converter=FLAG, doc="Threshold in m, else relative.")
+    real_metric: bool = field(default=False, doc="Threshold in m, else relative.")
     sample_resolution: int = field(
         default=2000, converter=_POSITIVE_COUNT, doc="Samples for the distance of shapes."
     )
@@ -122,14 +108,11 @@ class InertiaSource(SceneEnum):
 class CompileOptions(Struct):
     """What the compiler does on the way to a model; all but the first are Worldline's."""
 
-    shape_fit: ShapeFit = field(
-        default=ShapeFit.InertiaBox,
-        converter=Enumeration(ShapeFit),
-        doc="What primitives that name a mesh are fitted to.",
+    shape_fit: Choice[ShapeFit] = field(
+        default=ShapeFit.InertiaBox, doc="What primitives that name a mesh are fitted to."
     )
-    inertia_source: InertiaSource = field(
+    inertia_source: Choice[InertiaSource] = field(
         default=InertiaSource.Auto,
-        converter=Enumeration(InertiaSource),
         doc="Auto takes what is given and computes the rest; Geometry takes what is given only where no geom "
         "has mass.",
     )
@@ -138,9 +121,7 @@ class CompileOptions(Struct):
         converter=OptionalOf(ListOf(INTEGER, length=2)),
         doc="First and last visibility group of geoms that count toward inertia.",
     )
-    balance_inertia: bool = field(
-        default=False, converter=FLAG, doc="Replace impossible principal moments by their mean."
-    )
+    balance_inertia: bool = field(default=False, doc="Replace impossible principal moments by their mean.")
     bound_mass: float = field(default=0.0, converter=NON_NEGATIVE, doc="Least mass, kg.")
     bound_inertia: float = field(default=0.0, converter=NON_NEGATIVE, doc="Least principal moment, kg m^2.")
     total_mass: float | None = field(
@@ -148,7 +129,6 @@ class CompileOptions(Struct):
     )
     fuse_static: bool = field(
         default=False,
-        converter=FLAG,
         doc="Merge welded links that nothing refers to into their parents; their names are gone then.",
     )
 
@@ -167,19 +147,17 @@ class SimulateOption(Struct):
     constraint_solver_tolerance: float = field(
         default=0.001, converter=NON_NEGATIVE, doc="Residual at which the solver stops."
     )
-    convex_strategy: ConvexStrategy = field(
-        default=ConvexStrategy.QuickConvex,
-        converter=Enumeration(ConvexStrategy),
-        doc="Who makes hulls; all make the same.",
+    convex_strategy: Choice[ConvexStrategy] = field(
+        default=ConvexStrategy.QuickConvex, doc="Who makes hulls; all make the same."
     )
-    disable_actuators: bool = field(default=False, converter=FLAG, doc="No actuators.")
-    disable_constraints: bool = field(default=False, converter=FLAG, doc="No constraints at all.")
-    disable_contacts: bool = field(default=False, converter=FLAG, doc="No contacts.")
-    disable_damping: bool = field(default=False, converter=FLAG, doc="No damping.")
-    disable_equality: bool = field(default=False, converter=FLAG, doc="No equality constraints.")
-    disable_frictionloss: bool = field(default=False, converter=FLAG, doc="No dry joint friction.")
-    disable_gravity: bool = field(default=False, converter=FLAG, doc="No gravity.")
-    disable_limit: bool = field(default=False, converter=FLAG, doc="No limits.")
+    disable_actuators: bool = field(default=False, doc="No actuators.")
+    disable_constraints: bool = field(default=False, doc="No constraints at all.")
+    disable_contacts: bool = field(default=False, doc="No contacts.")
+    disable_damping: bool = field(default=False, doc="No damping.")
+    disable_equality: bool = field(default=False, doc="No equality constraints.")
+    disable_frictionloss: bool = field(default=False, doc="No dry joint friction.")
+    disable_gravity: bool = field(default=False, doc="No gravity.")
+    disable_limit: bool = field(default=False, doc="No limits.")
     friction_model: int = field(
         default=2,
         converter=Integer(minimum=0, maximum=2),
@@ -205,11 +183,9 @@ class SimulateOption(Struct):
         default=64, converter=_POSITIVE_COUNT, doc="A mesh with more parts becomes one hull."
     )
     safty_damping_clamp: bool = field(
-        default=True, converter=FLAG, doc="Clamp the damping of limits and contacts for stability."
+        default=True, doc="Clamp the damping of limits and contacts for stability."
     )
-    solver_type: SolverType = field(
-        default=SolverType.PGS, converter=Enumeration(SolverType), doc="Constraint solver."
-    )
+    solver_type: Choice[SolverType] = field(default=SolverType.PGS, doc="Constraint solver.")
     timestep: float = field(default=0.01, converter=POSITIVE, doc="Time step, s.")
     integrator: IntegratorMethod | None = field(
         default=None,
@@ -246,27 +222,21 @@ class SimulateOption(Struct):
     disabled_actuator_groups: list[int] = field(
         default_factory=list, converter=ListOf(INTEGER), doc="Groups of actuators switched off."
     )
-    disable_springs: bool = field(default=False, converter=FLAG, doc="No joint or tendon springs.")
-    disable_control_clamp: bool = field(default=False, converter=FLAG, doc="Ignore `ctrlrange`.")
+    disable_springs: bool = field(default=False, doc="No joint or tendon springs.")
+    disable_control_clamp: bool = field(default=False, doc="Ignore `ctrlrange`.")
     disable_warm_start: bool = field(
-        default=False,
-        converter=FLAG,
-        doc="Solve from the motion without constraints, not from the last step.",
+        default=False, doc="Solve from the motion without constraints, not from the last step."
     )
-    disable_parent_filter: bool = field(default=False, converter=FLAG, doc="Let a link touch its parent.")
-    disable_reference_safety: bool = field(
-        default=False, converter=FLAG, doc="Let time constants go below two steps."
-    )
+    disable_parent_filter: bool = field(default=False, doc="Let a link touch its parent.")
+    disable_reference_safety: bool = field(default=False, doc="Let time constants go below two steps.")
     disable_implicit_damping: bool = field(
-        default=False, converter=FLAG, doc="Damp explicitly in the semi-implicit integrator."
+        default=False, doc="Damp explicitly in the semi-implicit integrator."
     )
-    disable_sensors: bool = field(default=False, converter=FLAG, doc="Sensors read zero.")
+    disable_sensors: bool = field(default=False, doc="Sensors read zero.")
     compute_energy: bool = field(
-        default=False, converter=FLAG, doc="Energy in each step; a World tells it whenever it is asked."
+        default=False, doc="Energy in each step; a World tells it whenever it is asked."
     )
-    policy: SimulationPolicy = field(
-        default_factory=SimulationPolicy, converter=Nested(SimulationPolicy), doc="More choices."
-    )
+    policy: SimulationPolicy = field(default_factory=SimulationPolicy, doc="More choices.")
 
 
 def made_by_code(option: SimulateOption) -> SimulateOption:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
-from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE, POSITIVE, Integer, Real
+from worldline._src.scene.kinds import COUNT, NON_NEGATIVE, POSITIVE, Integer, Real
 from worldline._src.scene.texts import Enumeration
 
 _POSITIVE_COUNT = Integer(minimum=1)
@@ -51,10 +51,8 @@ class IntegrationFamily(SceneEnum):
 class MultibodyOptions(Struct):
     """How multibodies advance."""
 
-    integration_family: IntegrationFamily = field(
-        default=IntegrationFamily.SemiImplicit,
-        converter=Enumeration(IntegrationFamily),
-        doc="Family of integrators.",
+    integration_family: Choice[IntegrationFamily] = field(
+        default=IntegrationFamily.SemiImplicit, doc="Family of integrators."
     )
     variational_max_iterations: int = field(
         default=100, converter=_POSITIVE_COUNT, doc="Bound on iterations of a variational step."
@@ -67,7 +65,7 @@ class MultibodyOptions(Struct):
 class DeactivationOptions(Struct):
     """When bodies at rest fall asleep."""
 
-    enabled: bool = field(default=False, converter=FLAG, doc="Whether they do.")
+    enabled: bool = field(default=False, doc="Whether they do.")
     linear_speed_threshold: float = field(default=1.0e-3, converter=NON_NEGATIVE, doc="m/s.")
     angular_speed_threshold: float = field(default=1.0e-3, converter=NON_NEGATIVE, doc="rad/s.")
     generalized_speed_threshold: float = field(
@@ -91,10 +89,8 @@ class DivergenceAction(SceneEnum):
 class DivergenceOptions(Struct):
     """When a step counts as diverged, and what happens then."""
 
-    action: DivergenceAction = field(
-        default=DivergenceAction.Raise,
-        converter=Enumeration(DivergenceAction),
-        doc="Raise an error, freeze the world, reset it, or continue.",
+    action: Choice[DivergenceAction] = field(
+        default=DivergenceAction.Raise, doc="Raise an error, freeze the world, reset it, or continue."
     )
     limit: float = field(
         default=1.0e10,
@@ -129,48 +125,32 @@ class ContactOptions(Struct):
 class SimulationPolicy(Struct):
     """Choices of a `worldline.simulation` world that the file format has no place for."""
 
-    rigid_body_solver: RigidBodySolver = field(
-        default=RigidBodySolver.SequentialImpulse,
-        converter=Enumeration(RigidBodySolver),
-        doc="Method for free rigid bodies.",
+    rigid_body_solver: Choice[RigidBodySolver] = field(
+        default=RigidBodySolver.SequentialImpulse, doc="Method for free rigid bodies."
     )
     contact_solver_method: ContactSolverMethod | None = field(
         default=None,
         converter=OptionalOf(Enumeration(ContactSolverMethod)),
         doc="Method for contacts; None goes by `solver_type`.",
     )
-    contact_gradient_mode: ContactGradientMode = field(
-        default=ContactGradientMode.Analytic,
-        converter=Enumeration(ContactGradientMode),
-        doc="Derivatives through contact.",
+    contact_gradient_mode: Choice[ContactGradientMode] = field(
+        default=ContactGradientMode.Analytic, doc="Derivatives through contact."
     )
-    accelerator: AcceleratorPolicy = field(
-        default=AcceleratorPolicy.CpuOnly,
-        converter=Enumeration(AcceleratorPolicy),
-        doc="Where work may run.",
+    accelerator: Choice[AcceleratorPolicy] = field(
+        default=AcceleratorPolicy.CpuOnly, doc="Where work may run."
     )
-    differentiable: bool = field(default=False, converter=FLAG, doc="Whether steps can be derived.")
+    differentiable: bool = field(default=False, doc="Whether steps can be derived.")
     free_spin_turn: float = field(
         default=0.0,
         converter=NON_NEGATIVE,
         doc="Turn of a free body in a step from which on its momentum is kept, rad; below it the step takes "
         "the torque of the spin at its beginning.",
     )
-    multibody: MultibodyOptions = field(
-        default_factory=MultibodyOptions, converter=Nested(MultibodyOptions), doc="Multibodies."
-    )
-    deactivation: DeactivationOptions = field(
-        default_factory=DeactivationOptions, converter=Nested(DeactivationOptions), doc="Sleeping."
-    )
-    divergence: DivergenceOptions = field(
-        default_factory=DivergenceOptions, converter=Nested(DivergenceOptions), doc="Diverging states."
-    )
-    contact: ContactOptions = field(
-        default_factory=ContactOptions, converter=Nested(ContactOptions), doc="Hard contact."
-    )
-    strict_solver_resolution: bool = field(
-        default=False, converter=FLAG, doc="Refuse other methods than those asked for."
-    )
+    multibody: MultibodyOptions = field(default_factory=MultibodyOptions, doc="Multibodies.")
+    deactivation: DeactivationOptions = field(default_factory=DeactivationOptions, doc="Sleeping.")
+    divergence: DivergenceOptions = field(default_factory=DivergenceOptions, doc="Diverging states.")
+    contact: ContactOptions = field(default_factory=ContactOptions, doc="Hard contact.")
+    strict_solver_resolution: bool = field(default=False, doc="Refuse other methods than those asked for.")
     contact_sweeps: int = field(
         default=0,
         converter=COUNT,

@@ -33,28 +33,15 @@ class FrameSensorRef(Variant):
 class FrameSensorType(SceneEnum):
     """A quantity of a frame."""
 
-    FrameAngVel = auto()
-    FrameLinAcc = auto()
-    FrameLinVel = auto()
-    FramePos = auto()
-    FrameQuat = auto()
-    XAxis = auto()
-    YAxis = auto()
-    ZAxis = auto()
-    FrameAngAcc = auto()
+    FrameAngVel, FrameLinAcc, FrameLinVel, FramePos, FrameQuat = auto(), auto(), auto(), auto(), auto()
+    XAxis, YAxis, ZAxis, FrameAngAcc = auto(), auto(), auto(), auto()
 
 
 class JointSensorType(SceneEnum):
     """A quantity of a joint."""
 
-    JointPos = auto()
-    JointVel = auto()
-    ActuatorForce = auto()
-    BallQuat = auto()
-    BallAngVel = auto()
-    LimitPos = auto()
-    LimitVel = auto()
-    LimitForce = auto()
+    JointPos, JointVel, ActuatorForce, BallQuat = auto(), auto(), auto(), auto()
+    BallAngVel, LimitPos, LimitVel, LimitForce = auto(), auto(), auto(), auto()
 
 
 class SubtreeSensorType(SceneEnum):
@@ -78,12 +65,7 @@ class ActuatorSensorType(SceneEnum):
 class TendonSensorType(SceneEnum):
     """A quantity of a tendon."""
 
-    Pos = auto()
-    Vel = auto()
-    ActuatorForce = auto()
-    LimitPos = auto()
-    LimitVel = auto()
-    LimitForce = auto()
+    Pos, Vel, ActuatorForce, LimitPos, LimitVel, LimitForce = auto(), auto(), auto(), auto(), auto(), auto()
 
 
 class SiteSensorType(SceneEnum):

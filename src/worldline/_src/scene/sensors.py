@@ -10,11 +10,10 @@ are Worldline's, as are all sensors after `TouchSensor`.
 from __future__ import annotations
 
 from worldline._src.scene import sensor_types as types
-from worldline._src.scene.base import Struct, field
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
-from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, Integer
-from worldline._src.scene.texts import Enumeration, Name, Ref
-from worldline._src.scene.variant import VariantOf
+from worldline._src.scene.base import Choice, Parts, Struct, field
+from worldline._src.scene.containers import ListOf, OptionalOf
+from worldline._src.scene.kinds import NON_NEGATIVE, Integer
+from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array
 
 
@@ -38,17 +37,13 @@ class FrameSensor(Sensor):
     """Motion of a frame: m, xyzw, m/s, rad/s, m/s^2; acceleration includes that against gravity."""
 
     object_type: types.ObjectType = field(
-        default_factory=lambda: types.ObjectType.link_inertia(""),
-        converter=VariantOf(types.ObjectType),
-        doc="Whose frame.",
+        default_factory=lambda: types.ObjectType.link_inertia(""), doc="Whose frame."
     )
     ref_frame: types.FrameSensorRef = field(
-        default_factory=types.FrameSensorRef.local,
-        converter=VariantOf(types.FrameSensorRef),
-        doc="Reference frame of the reading.",
+        default_factory=types.FrameSensorRef.local, doc="Reference frame of the reading."
     )
-    sensor_type: types.FrameSensorType = field(
-        default=types.FrameSensorType.FramePos, converter=Enumeration(types.FrameSensorType), doc="Quantity."
+    sensor_type: Choice[types.FrameSensorType] = field(
+        default=types.FrameSensorType.FramePos, doc="Quantity."
     )
 
 
@@ -56,18 +51,14 @@ class JointSensor(Sensor):
     """Coordinate, speed or force of a joint: m or rad, m/s or rad/s, N or N m."""
 
     joint: str = field(default="", converter=Ref("joint"), doc="Joint.")
-    type_: types.JointSensorType = field(
-        default=types.JointSensorType.JointPos, converter=Enumeration(types.JointSensorType), doc="Quantity."
-    )
+    type_: Choice[types.JointSensorType] = field(default=types.JointSensorType.JointPos, doc="Quantity.")
 
 
 class SubtreeSensor(Sensor):
     """Centre of mass (m), its velocity (m/s) or angular momentum (kg m^2/s) of a subtree, world."""
 
     link: str = field(default="", converter=Ref("link"), doc="Link at the top of the subtree.")
-    type_: types.SubtreeSensorType = field(
-        default=types.SubtreeSensorType.Com, converter=Enumeration(types.SubtreeSensorType), doc="Quantity."
-    )
+    type_: Choice[types.SubtreeSensorType] = field(default=types.SubtreeSensorType.Com, doc="Quantity.")
 
 
 class TouchSensor(Sensor):
@@ -79,61 +70,49 @@ class TouchSensor(Sensor):
 class ContactSensorReport(Struct):
     """What a contact sensor tells, always in this order."""
 
-    found: bool = field(default=True, converter=FLAG, doc="Number of matching contacts (1).")
-    force: bool = field(default=False, converter=FLAG, doc="Force in the contact frame, normal first, N (3).")
-    torque: bool = field(default=False, converter=FLAG, doc="Torque in the contact frame, N m (3).")
-    dist: bool = field(default=False, converter=FLAG, doc="Distance, m; negative inside (1).")
-    pos: bool = field(default=False, converter=FLAG, doc="Place in the world, m (3).")
-    normal: bool = field(default=False, converter=FLAG, doc="Normal, first to second object (3).")
-    tangent: bool = field(default=False, converter=FLAG, doc="First tangent (3).")
+    found: bool = field(default=True, doc="Number of matching contacts (1).")
+    force: bool = field(default=False, doc="Force in the contact frame, normal first, N (3).")
+    torque: bool = field(default=False, doc="Torque in the contact frame, N m (3).")
+    dist: bool = field(default=False, doc="Distance, m; negative inside (1).")
+    pos: bool = field(default=False, doc="Place in the world, m (3).")
+    normal: bool = field(default=False, doc="Normal, first to second object (3).")
+    tangent: bool = field(default=False, doc="First tangent (3).")
 
 
 class ContactSensor(Sensor):
     """Contacts between chosen objects, in a block of fixed size filled up with zeros."""
 
     match_: types.ContactMatch = field(
-        default_factory=lambda: types.ContactMatch.geom_pair("", ""),
-        converter=VariantOf(types.ContactMatch),
-        doc="Which contacts.",
+        default_factory=lambda: types.ContactMatch.geom_pair("", ""), doc="Which contacts."
     )
     max_num: int = field(
         default=1, converter=Integer(minimum=1, maximum=65_536), doc="Contacts reported at most."
     )
-    reduce: types.ContactSensorReduce = field(
-        default=types.ContactSensorReduce.None_,
-        converter=Enumeration(types.ContactSensorReduce),
-        doc="Which contacts are kept when there are more.",
+    reduce: Choice[types.ContactSensorReduce] = field(
+        default=types.ContactSensorReduce.None_, doc="Which contacts are kept when there are more."
     )
-    report: ContactSensorReport = field(
-        default_factory=ContactSensorReport, converter=Nested(ContactSensorReport), doc="What."
-    )
+    report: ContactSensorReport = field(default_factory=ContactSensorReport, doc="What.")
 
 
 class ActuatorSensor(Sensor):
     """Length, speed or force of an actuator: m or rad, m/s or rad/s, N or N m."""
 
     actuator: str = field(default="", converter=Ref("actuator"), doc="Actuator.")
-    type_: types.ActuatorSensorType = field(
-        default=types.ActuatorSensorType.Pos, converter=Enumeration(types.ActuatorSensorType), doc="Quantity."
-    )
+    type_: Choice[types.ActuatorSensorType] = field(default=types.ActuatorSensorType.Pos, doc="Quantity.")
 
 
 class TendonSensor(Sensor):
     """Length, speed or force of a tendon: m, m/s, N."""
 
     tendon: str = field(default="", converter=Ref("tendon"), doc="Tendon.")
-    type_: types.TendonSensorType = field(
-        default=types.TendonSensorType.Pos, converter=Enumeration(types.TendonSensorType), doc="Quantity."
-    )
+    type_: Choice[types.TendonSensorType] = field(default=types.TendonSensorType.Pos, doc="Quantity.")
 
 
 class SiteSensor(Sensor):
     """What acts at a site: force (N), torque (N m), magnetic field, or distance ahead or around it (m)."""
 
     site: str = field(default="", converter=Ref("site"), doc="Site.")
-    type_: types.SiteSensorType = field(
-        default=types.SiteSensorType.Force, converter=Enumeration(types.SiteSensorType), doc="Quantity."
-    )
+    type_: Choice[types.SiteSensorType] = field(default=types.SiteSensorType.Force, doc="Quantity.")
     ring: int = field(
         default=0,
         converter=Integer(minimum=0, maximum=4096),
@@ -144,18 +123,10 @@ class SiteSensor(Sensor):
 class DistanceSensor(Sensor):
     """Shortest connection between two objects, m; `cutoff` is the distance looked at."""
 
-    object_a: types.ObjectType = field(
-        default_factory=lambda: types.ObjectType.geom(""), converter=VariantOf(types.ObjectType), doc="First."
-    )
-    object_b: types.ObjectType = field(
-        default_factory=lambda: types.ObjectType.geom(""),
-        converter=VariantOf(types.ObjectType),
-        doc="Second.",
-    )
-    type_: types.DistanceSensorType = field(
-        default=types.DistanceSensorType.Distance,
-        converter=Enumeration(types.DistanceSensorType),
-        doc="Quantity.",
+    object_a: types.ObjectType = field(default_factory=lambda: types.ObjectType.geom(""), doc="First.")
+    object_b: types.ObjectType = field(default_factory=lambda: types.ObjectType.geom(""), doc="Second.")
+    type_: Choice[types.DistanceSensorType] = field(
+        default=types.DistanceSensorType.Distance, doc="Quantity."
     )
 
 
@@ -163,11 +134,7 @@ class InsideSensor(Sensor):
     """Whether an object lies within the volume of a site: 1 or 0."""
 
     site: str = field(default="", converter=Ref("site"), doc="Site.")
-    object_type: types.ObjectType = field(
-        default_factory=lambda: types.ObjectType.link(""),
-        converter=VariantOf(types.ObjectType),
-        doc="Object.",
-    )
+    object_type: types.ObjectType = field(default_factory=lambda: types.ObjectType.link(""), doc="Object.")
 
 
 class CameraProjectionSensor(Sensor):
@@ -180,9 +147,7 @@ class CameraProjectionSensor(Sensor):
 class WorldSensor(Sensor):
     """Time (s) or energy (J) of the world."""
 
-    type_: types.WorldSensorType = field(
-        default=types.WorldSensorType.Clock, converter=Enumeration(types.WorldSensorType), doc="Quantity."
-    )
+    type_: Choice[types.WorldSensorType] = field(default=types.WorldSensorType.Clock, doc="Quantity.")
 
 
 class ImuSensor(Sensor):
@@ -203,47 +168,21 @@ class ImuSensor(Sensor):
 class SensorSet(Struct):
     """All sensors of a scene."""
 
-    contact: list[ContactSensor] = field(
-        default_factory=list, converter=ListOf(Nested(ContactSensor)), doc="Contact sensors."
+    contact: Parts[ContactSensor] = field(default_factory=list[ContactSensor], doc="Contact sensors.")
+    frame: Parts[FrameSensor] = field(default_factory=list[FrameSensor], doc="Frame sensors.")
+    joint: Parts[JointSensor] = field(default_factory=list[JointSensor], doc="Joint sensors.")
+    subtree: Parts[SubtreeSensor] = field(default_factory=list[SubtreeSensor], doc="Subtree sensors.")
+    touch: Parts[TouchSensor] = field(default_factory=list[TouchSensor], doc="Touch sensors.")
+    actuator: Parts[ActuatorSensor] = field(default_factory=list[ActuatorSensor], doc="Actuator sensors.")
+    tendon: Parts[TendonSensor] = field(default_factory=list[TendonSensor], doc="Tendon sensors.")
+    site: Parts[SiteSensor] = field(default_factory=list[SiteSensor], doc="Site sensors.")
+    distance: Parts[DistanceSensor] = field(default_factory=list[DistanceSensor], doc="Distance sensors.")
+    inside: Parts[InsideSensor] = field(default_factory=list[InsideSensor], doc="Inside sensors.")
+    projection: Parts[CameraProjectionSensor] = field(
+        default_factory=list[CameraProjectionSensor], doc="Camera projection sensors."
     )
-    frame: list[FrameSensor] = field(
-        default_factory=list, converter=ListOf(Nested(FrameSensor)), doc="Frame sensors."
-    )
-    joint: list[JointSensor] = field(
-        default_factory=list, converter=ListOf(Nested(JointSensor)), doc="Joint sensors."
-    )
-    subtree: list[SubtreeSensor] = field(
-        default_factory=list, converter=ListOf(Nested(SubtreeSensor)), doc="Subtree sensors."
-    )
-    touch: list[TouchSensor] = field(
-        default_factory=list, converter=ListOf(Nested(TouchSensor)), doc="Touch sensors."
-    )
-    actuator: list[ActuatorSensor] = field(
-        default_factory=list, converter=ListOf(Nested(ActuatorSensor)), doc="Actuator sensors."
-    )
-    tendon: list[TendonSensor] = field(
-        default_factory=list, converter=ListOf(Nested(TendonSensor)), doc="Tendon sensors."
-    )
-    site: list[SiteSensor] = field(
-        default_factory=list, converter=ListOf(Nested(SiteSensor)), doc="Site sensors."
-    )
-    distance: list[DistanceSensor] = field(
-        default_factory=list, converter=ListOf(Nested(DistanceSensor)), doc="Distance sensors."
-    )
-    inside: list[InsideSensor] = field(
-        default_factory=list, converter=ListOf(Nested(InsideSensor)), doc="Inside sensors."
-    )
-    projection: list[CameraProjectionSensor] = field(
-        default_factory=list,
-        converter=ListOf(Nested(CameraProjectionSensor)),
-        doc="Camera projection sensors.",
-    )
-    world: list[WorldSensor] = field(
-        default_factory=list, converter=ListOf(Nested(WorldSensor)), doc="World sensors."
-    )
-    imu: list[ImuSensor] = field(
-        default_factory=list, converter=ListOf(Nested(ImuSensor)), doc="Inertial units."
-    )
+    world: Parts[WorldSensor] = field(default_factory=list[WorldSensor], doc="World sensors.")
+    imu: Parts[ImuSensor] = field(default_factory=list[ImuSensor], doc="Inertial units.")
     order: list[str] = field(
         default_factory=list,
         converter=ListOf(Ref("sensor")),

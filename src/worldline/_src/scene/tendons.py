@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from worldline._src.scene.base import Struct, field
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.base import Parts, Struct, field
+from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.geometry import GROUP
-from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE, REAL
+from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import (
     RANGE,
@@ -16,7 +16,7 @@ from worldline._src.scene.values import (
     Range,
     StiffnessDamping,
 )
-from worldline._src.scene.variant import Named, Variant, VariantOf, case
+from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import Numbers
 
 
@@ -30,29 +30,19 @@ class SpringLengthType(Variant):
 
 class _Tendon(Struct):
     friction_damping: ImpedanceDamping = field(
-        default_factory=ImpedanceDamping,
-        converter=Nested(ImpedanceDamping),
-        doc="Softness of the dry friction.",
+        default_factory=ImpedanceDamping, doc="Softness of the dry friction."
     )
     frictionloss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N.")
     limit: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Limits of the length, m.")
-    limit_force: ImpedanceSpring = field(
-        default_factory=ImpedanceSpring,
-        converter=Nested(ImpedanceSpring),
-        doc="How the limits answer.",
-    )
+    limit_force: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="How the limits answer.")
     name: str | None = field(default=None, converter=OptionalOf(Name("tendon")), doc="Name.")
     spring: StiffnessDamping | None = field(
         default=None, converter=OptionalOf(Nested(StiffnessDamping)), doc="Spring toward its rest."
     )
     spring_length: SpringLengthType = field(
-        default_factory=SpringLengthType.automatic,
-        converter=VariantOf(SpringLengthType),
-        doc="Where the spring is at rest.",
+        default_factory=SpringLengthType.automatic, doc="Where the spring is at rest."
     )
-    margin: float = field(
-        default=0.0, converter=REAL, doc="Distance from a limit at which it becomes active, m."
-    )
+    margin: float = field(default=0.0, doc="Distance from a limit at which it becomes active, m.")
     armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Inertia of its speed, kg.")
     actuator_force_limit: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Bounds on the sum of actuator forces, N."
@@ -64,15 +54,13 @@ class JointTendonNode(Struct):
     """A joint that counts toward the length of a tendon."""
 
     joint_name: str = field(default="", converter=Ref("joint"), doc="Joint.")
-    weight: float = field(default=1.0, converter=REAL, doc="Factor of its coordinate, m/rad or 1.")
+    weight: float = field(default=1.0, doc="Factor of its coordinate, m/rad or 1.")
 
 
 class JointTendon(_Tendon):
     """A tendon whose length is a weighted sum of joint coordinates."""
 
-    joints: list[JointTendonNode] = field(
-        default_factory=list, converter=ListOf(Nested(JointTendonNode)), doc="Joints and weights."
-    )
+    joints: Parts[JointTendonNode] = field(default_factory=list[JointTendonNode], doc="Joints and weights.")
 
 
 class TendonPathNode(Variant):
@@ -92,9 +80,7 @@ class TendonPathNode(Variant):
 class SpatialTendon(_Tendon):
     """A tendon along the shortest path through sites and around geoms."""
 
-    path: list[TendonPathNode] = field(
-        default_factory=list, converter=ListOf(VariantOf(TendonPathNode)), doc="The path."
-    )
+    path: Parts[TendonPathNode] = field(default_factory=list[TendonPathNode], doc="The path.")
     width: float = field(default=0.003, converter=NON_NEGATIVE, doc="Drawn radius, m.")
     material: str | None = field(
         default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
@@ -105,9 +91,5 @@ class SpatialTendon(_Tendon):
 class TendonSet(Struct):
     """All tendons of a scene."""
 
-    joint_tendons: list[JointTendon] = field(
-        default_factory=list, converter=ListOf(Nested(JointTendon)), doc="Sums of coordinates."
-    )
-    spatial_tendons: list[SpatialTendon] = field(
-        default_factory=list, converter=ListOf(Nested(SpatialTendon)), doc="Paths in space."
-    )
+    joint_tendons: Parts[JointTendon] = field(default_factory=list[JointTendon], doc="Sums of coordinates.")
+    spatial_tendons: Parts[SpatialTendon] = field(default_factory=list[SpatialTendon], doc="Paths in space.")

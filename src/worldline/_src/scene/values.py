@@ -11,8 +11,8 @@ from typing import Any
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.contexts import Probe, Rejected, Source
-from worldline._src.scene.kinds import BOUND, FLAG, NON_NEGATIVE, REAL, Kind, describe, is_list, to_float
-from worldline._src.scene.variant import Variant, VariantOf, case
+from worldline._src.scene.kinds import BOUND, NON_NEGATIVE, REAL, Kind, describe, is_list, to_float
+from worldline._src.scene.variant import Variant, case
 
 
 class Range(Struct, kw_only=False):
@@ -123,11 +123,11 @@ class Impedance(Struct):
     the fraction `middle` of the width. `dmax` below `d0` is allowed.
     """
 
-    d0: float = field(default=0.0, converter=REAL, doc="Impedance at no violation, 0 to 1.")
-    dmax: float = field(default=0.0, converter=REAL, doc="Impedance at `width`, 0 to 1.")
-    width: float = field(default=0.0, converter=REAL, doc="Violation where `dmax` is reached, m or rad.")
-    middle: float = field(default=0.0, converter=REAL, doc="Where the halves meet, 0 to 1.")
-    power: float = field(default=0.0, converter=REAL, doc="Exponent of the curve, 1 or more.")
+    d0: float = field(default=0.0, doc="Impedance at no violation, 0 to 1.")
+    dmax: float = field(default=0.0, doc="Impedance at `width`, 0 to 1.")
+    width: float = field(default=0.0, doc="Violation where `dmax` is reached, m or rad.")
+    middle: float = field(default=0.0, doc="Where the halves meet, 0 to 1.")
+    power: float = field(default=0.0, doc="Exponent of the curve, 1 or more.")
 
 
 class ImpedanceSpring(Struct):
@@ -135,15 +135,11 @@ class ImpedanceSpring(Struct):
 
     spring: StiffnessDamping = field(
         default_factory=StiffnessDamping,
-        converter=Nested(StiffnessDamping),
         doc="Stiffness, 1/s^2, and damping, 1/s, of the reference acceleration.",
     )
-    impedance: Impedance = field(
-        default_factory=Impedance, converter=Nested(Impedance), doc="Impedance profile."
-    )
+    impedance: Impedance = field(default_factory=Impedance, doc="Impedance profile.")
     direct: bool = field(
         default=False,
-        converter=FLAG,
         doc="Where two meet, the smaller coefficients count instead of weighted time constants, and those are"
         " not kept above two steps.",
     )
@@ -153,13 +149,13 @@ class ImpedanceDamping(Struct):
     """How soft a dry-friction constraint is; no damping makes it hard."""
 
     damping: float = field(default=100.0, converter=NON_NEGATIVE, doc="Damping, 1/s.")
-    impedance: float = field(default=0.0, converter=REAL, doc="Constant impedance, 0 to 1.")
+    impedance: float = field(default=0.0, doc="Constant impedance, 0 to 1.")
     dmax: float | None = field(
         default=None,
         converter=OptionalOf(REAL),
         doc="The damping is divided by this impedance; None divides by the constant one.",
     )
-    direct: bool = field(default=False, converter=FLAG, doc="See `ImpedanceSpring.direct`.")
+    direct: bool = field(default=False, doc="See `ImpedanceSpring.direct`.")
 
 
 class SpringDampCoeff(Variant):
@@ -176,9 +172,6 @@ class SpringDamper(Struct):
 
     coeff: SpringDampCoeff = field(
         default_factory=lambda: SpringDampCoeff.frequency_damping_ratio(FrequencyDampingRatio()),
-        converter=VariantOf(SpringDampCoeff),
         doc="Coefficients.",
     )
-    target_pos: float = field(
-        default=0.0, converter=REAL, doc="Coordinate at which the spring is at rest, m or rad."
-    )
+    target_pos: float = field(default=0.0, doc="Coordinate at which the spring is at rest, m or rad.")

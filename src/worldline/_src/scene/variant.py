@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from worldline._src.errors import ArgumentError
-from worldline._src.scene.base import Part, PartOf, clone, same
+from worldline._src.scene.base import Part, clone, same
+from worldline._src.scene.containers import PartOf
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
@@ -218,6 +219,10 @@ class Variant(Part):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._variant, self._data)
+
+    @classmethod
+    def _kind(cls) -> Kind[Any, Any]:
+        return VariantOf(cls)
 
     def _compared(self) -> Any:
         return [self._variant, self._data]

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Struct, field
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.base import Choice, Parts, Struct, field
+from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE, REAL
-from worldline._src.scene.texts import Enumeration, Ref
+from worldline._src.scene.kinds import COUNT, NON_NEGATIVE, REAL
+from worldline._src.scene.texts import Ref
 from worldline._src.scene.vectors import Numbers
 
 _RGB = Numbers(3)
@@ -44,7 +44,7 @@ class Probe(Struct):
 class SsgiSettings(Struct):
     """Indirect light computed from what is on the screen."""
 
-    active: bool = field(default=False, converter=FLAG, doc="Whether it is on.")
+    active: bool = field(default=False, doc="Whether it is on.")
     gi_denoise_offset: int = field(default=3, converter=COUNT, doc="Smoothing of light, pixels.")
     intensity: float = field(default=1.0, converter=NON_NEGATIVE, doc="Strength.")
     r_denoise_offset: int = field(default=3, converter=COUNT, doc="Smoothing of mirrors, pixels.")
@@ -64,26 +64,20 @@ class ToneMappingMethod(SceneEnum):
 class ToneMapping(Struct):
     """How bright colours are brought into range."""
 
-    method: ToneMappingMethod = field(
-        default=ToneMappingMethod.Aces, converter=Enumeration(ToneMappingMethod), doc="Method."
-    )
+    method: Choice[ToneMappingMethod] = field(default=ToneMappingMethod.Aces, doc="Method.")
 
 
 class Visual(Struct):
     """Options of rendering."""
 
-    ambient_light: AmbientLight = field(
-        default_factory=AmbientLight, converter=Nested(AmbientLight), doc="Ambient light."
-    )
+    ambient_light: AmbientLight = field(default_factory=AmbientLight, doc="Ambient light.")
     bv_color: list[float] = field(
         default=(0.0, 1.0, 0.0, 0.5), converter=_RGBA, doc="RGBA of bounding volumes."
     )
     contact_force_color: list[float] = field(
         default=(0.7, 0.9, 0.9, 1.0), converter=_RGBA, doc="RGBA of contact forces."
     )
-    disable_near_clip: bool = field(
-        default=False, converter=FLAG, doc="Near plane at 0.01 m whatever the size of the scene."
-    )
+    disable_near_clip: bool = field(default=False, doc="Near plane at 0.01 m whatever the size of the scene.")
     env_map_intensity: float = field(
         default=1000.0, converter=NON_NEGATIVE, doc="Brightness of the surroundings."
     )
@@ -91,23 +85,15 @@ class Visual(Struct):
     fog_end: float = field(default=5000.0, converter=NON_NEGATIVE, doc="Fog is full here, m.")
     fog_start: float = field(default=5000.0, converter=NON_NEGATIVE, doc="Fog begins here, m.")
     haze: list[float] | None = field(default=None, converter=OptionalOf(_RGBA), doc="RGBA at the horizon.")
-    head_light: HeadLight = field(
-        default_factory=HeadLight, converter=Nested(HeadLight), doc="Light of the camera."
-    )
+    head_light: HeadLight = field(default_factory=HeadLight, doc="Light of the camera.")
     joint_color: list[float] = field(default=(0.2, 0.6, 0.8, 1.0), converter=_RGBA, doc="RGBA of joints.")
-    no_frustum_cull: bool = field(default=False, converter=FLAG, doc="Draw what is out of view.")
-    oit: bool = field(default=False, converter=FLAG, doc="Transparency whatever the order.")
-    probes: list[Probe] = field(
-        default_factory=list, converter=ListOf(Nested(Probe)), doc="Reflection probes."
-    )
+    no_frustum_cull: bool = field(default=False, doc="Draw what is out of view.")
+    oit: bool = field(default=False, doc="Transparency whatever the order.")
+    probes: Parts[Probe] = field(default_factory=list[Probe], doc="Reflection probes.")
     shadow_size: int = field(default=4096, converter=COUNT, doc="Size of shadow maps, pixels.")
-    ssao: bool = field(default=False, converter=FLAG, doc="Ambient occlusion.")
-    ssgi: SsgiSettings = field(
-        default_factory=SsgiSettings, converter=Nested(SsgiSettings), doc="Indirect light."
-    )
-    tonemapping: ToneMapping = field(
-        default_factory=ToneMapping, converter=Nested(ToneMapping), doc="Tone mapping."
-    )
+    ssao: bool = field(default=False, doc="Ambient occlusion.")
+    ssgi: SsgiSettings = field(default_factory=SsgiSettings, doc="Indirect light.")
+    tonemapping: ToneMapping = field(default_factory=ToneMapping, doc="Tone mapping.")
     z_far: float = field(default=50.0, converter=NON_NEGATIVE, doc="Far plane, m.")
     z_near: float = field(default=0.01, converter=NON_NEGATIVE, doc="Near plane, m.")
 

@@ -12,7 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.scene import compose, freezing
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.asset_specs import AssetSpecs
-from worldline._src.scene.base import Struct, clone, field
+from worldline._src.scene.base import Parts, Struct, clone, field
 from worldline._src.scene.bodies import Frame, Hierarchy, Multibody
 from worldline._src.scene.cameras import FreeCamera
 from worldline._src.scene.closures import (
@@ -25,7 +25,7 @@ from worldline._src.scene.closures import (
 )
 from worldline._src.scene.constraints import EqualityConstraintSet
 from worldline._src.scene.contact import CollisionIgnores, ContactPair
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf, TableOf
+from worldline._src.scene.containers import OptionalOf, TableOf
 from worldline._src.scene.contexts import Writer
 from worldline._src.scene.freezing import TakenOut
 from worldline._src.scene.geometry import Geometry, ShapeType
@@ -71,84 +71,52 @@ class World(Struct):
         True
     """
 
-    actuators: list[Actuator] = field(
-        default_factory=list,
-        converter=ListOf(Nested(Actuator)),
-        doc="Actuators, in the order of the control vector.",
+    actuators: Parts[Actuator] = field(
+        default_factory=list[Actuator], doc="Actuators, in the order of the control vector."
     )
-    assets: AssetSpecs = field(
-        default_factory=AssetSpecs, converter=Nested(AssetSpecs), doc="Meshes, materials, textures."
-    )
+    assets: AssetSpecs = field(default_factory=AssetSpecs, doc="Meshes, materials, textures.")
     collision_ignores: CollisionIgnores = field(
-        default_factory=CollisionIgnores,
-        converter=Nested(CollisionIgnores),
-        doc="Pairs that never touch.",
+        default_factory=CollisionIgnores, doc="Pairs that never touch."
     )
-    compile_options: CompileOptions = field(
-        default_factory=CompileOptions, converter=Nested(CompileOptions), doc="Compiler options."
-    )
+    compile_options: CompileOptions = field(default_factory=CompileOptions, doc="Compiler options.")
     equality_constraint_set: EqualityConstraintSet = field(
-        default_factory=EqualityConstraintSet,
-        converter=Nested(EqualityConstraintSet),
-        doc="Equality constraints.",
+        default_factory=EqualityConstraintSet, doc="Equality constraints."
     )
-    free_camera: FreeCamera = field(
-        default_factory=FreeCamera, converter=Nested(FreeCamera), doc="Start of the viewer's camera."
-    )
-    hierarchy: Hierarchy = field(
-        default_factory=Hierarchy, converter=Nested(Hierarchy), doc="Bodies, and fixed things."
-    )
-    keyframes: list[Keyframe] = field(
-        default_factory=list, converter=ListOf(Nested(Keyframe)), doc="Saved states."
-    )
+    free_camera: FreeCamera = field(default_factory=FreeCamera, doc="Start of the viewer's camera.")
+    hierarchy: Hierarchy = field(default_factory=Hierarchy, doc="Bodies, and fixed things.")
+    keyframes: Parts[Keyframe] = field(default_factory=list[Keyframe], doc="Saved states.")
     name: str = field(default="", converter=TEXT, doc="Name of the scene.")
-    sensors: SensorSet = field(default_factory=SensorSet, converter=Nested(SensorSet), doc="Sensors.")
-    simulate_option: SimulateOption = field(
-        default_factory=SimulateOption, converter=Nested(SimulateOption), doc="Options."
-    )
+    sensors: SensorSet = field(default_factory=SensorSet, doc="Sensors.")
+    simulate_option: SimulateOption = field(default_factory=SimulateOption, doc="Options.")
     source_path: str | None = field(
         default=None,
         converter=OptionalOf(TEXT),
         doc="File the scene came from, absolute; relative asset paths start at its directory.",
         compared=False,
     )
-    statistic: SceneStatistic = field(
-        default_factory=SceneStatistic, converter=Nested(SceneStatistic), doc="Size of the scene."
+    statistic: SceneStatistic = field(default_factory=SceneStatistic, doc="Size of the scene.")
+    tendon_set: TendonSet = field(default_factory=TendonSet, doc="Tendons.")
+    visual: Visual = field(default_factory=Visual, doc="Rendering.")
+    loop_closures: Parts[LoopClosure] = field(default_factory=list[LoopClosure], doc="Closures of loops.")
+    couplers: Parts[JointCoupler] = field(default_factory=list[JointCoupler], doc="Gears between joints.")
+    distance_springs: Parts[DistanceSpring] = field(
+        default_factory=list[DistanceSpring], doc="Springs in space."
     )
-    tendon_set: TendonSet = field(default_factory=TendonSet, converter=Nested(TendonSet), doc="Tendons.")
-    visual: Visual = field(default_factory=Visual, converter=Nested(Visual), doc="Rendering.")
-    loop_closures: list[LoopClosure] = field(
-        default_factory=list, converter=ListOf(Nested(LoopClosure)), doc="Closures of loops."
+    ground_points: Parts[GroundPoint] = field(
+        default_factory=list[GroundPoint], doc="Points of links on a ground plane."
     )
-    couplers: list[JointCoupler] = field(
-        default_factory=list, converter=ListOf(Nested(JointCoupler)), doc="Gears between joints."
+    joints: Parts[WorldJoint] = field(default_factory=list[WorldJoint], doc="Joints beside the trees.")
+    frames: Parts[Frame] = field(default_factory=list[Frame], doc="Named frames.")
+    multibodies: Parts[Multibody] = field(
+        default_factory=list[Multibody], doc="Multibodies of a simulation whose bodies do not tell all."
     )
-    distance_springs: list[DistanceSpring] = field(
-        default_factory=list, converter=ListOf(Nested(DistanceSpring)), doc="Springs in space."
+    contact_pairs: Parts[ContactPair] = field(
+        default_factory=list[ContactPair], doc="Pairs with own contact."
     )
-    ground_points: list[GroundPoint] = field(
-        default_factory=list, converter=ListOf(Nested(GroundPoint)), doc="Points of links on a ground plane."
+    differentiable_parameters: Parts[DifferentiableParameter] = field(
+        default_factory=list[DifferentiableParameter], doc="Parameters that derivatives are taken against."
     )
-    joints: list[WorldJoint] = field(
-        default_factory=list, converter=ListOf(Nested(WorldJoint)), doc="Joints beside the trees."
-    )
-    frames: list[Frame] = field(default_factory=list, converter=ListOf(Nested(Frame)), doc="Named frames.")
-    multibodies: list[Multibody] = field(
-        default_factory=list,
-        converter=ListOf(Nested(Multibody)),
-        doc="Multibodies of a simulation whose bodies do not tell all.",
-    )
-    contact_pairs: list[ContactPair] = field(
-        default_factory=list, converter=ListOf(Nested(ContactPair)), doc="Pairs with own contact."
-    )
-    differentiable_parameters: list[DifferentiableParameter] = field(
-        default_factory=list,
-        converter=ListOf(Nested(DifferentiableParameter)),
-        doc="Parameters that derivatives are taken against.",
-    )
-    custom: CustomData = field(
-        default_factory=CustomData, converter=Nested(CustomData), doc="Data of the user."
-    )
+    custom: CustomData = field(default_factory=CustomData, doc="Data of the user.")
 
     @property
     def report(self) -> Report:

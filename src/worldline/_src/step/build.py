@@ -49,6 +49,7 @@ from worldline._src.progress import slow
 from worldline._src.scene import actuators
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import clone
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.freezing import references_to_frozen
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.joints import FreeJoint, JointType
@@ -63,27 +64,9 @@ from worldline._src.step.reduction import freeze_joints
 _UNBOUNDED = (-np.inf, np.inf)
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _JOINT, _SHIFTED = TargetKind.JOINT, (JointType.Revolute, JointType.Slide)
-_GAINS = {
-    actuators.GainType.Fixed: GainKind.FIXED,
-    actuators.GainType.Affine: GainKind.AFFINE,
-    actuators.GainType.Muscle: GainKind.MUSCLE,
-}
-_BIASES = {
-    actuators.BiasType.None_: BiasKind.NONE,
-    actuators.BiasType.Affine: BiasKind.AFFINE,
-    actuators.BiasType.Muscle: BiasKind.MUSCLE,
-}
-_ACTIVATIONS = {
-    actuators.DynType.None_: ActivationKind.NONE,
-    actuators.DynType.Integrator: ActivationKind.INTEGRATOR,
-    actuators.DynType.Filter: ActivationKind.FILTER,
-    actuators.DynType.FilterExact: ActivationKind.FILTER_EXACT,
-    actuators.DynType.Muscle: ActivationKind.MUSCLE,
-    actuators.DynType.Current: ActivationKind.CURRENT,
-    actuators.DynType.Pid: ActivationKind.PID,
-    actuators.DynType.PidDiscrete: ActivationKind.PID_DISCRETE,
-    actuators.DynType.Motor: ActivationKind.MOTOR,
-}
+_GAINS = counterparts(actuators.GainType, GainKind)
+_BIASES = counterparts(actuators.BiasType, BiasKind)
+_ACTIVATIONS = counterparts(actuators.DynType, ActivationKind)
 
 
 def build(world: World, *, library: AssetLibrary | None = None) -> Model:

@@ -12,7 +12,7 @@ Velocities and accelerations of links and rows of Jacobians are angular first, t
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 
@@ -111,14 +111,24 @@ def inverse_dynamics(
     Returns:
         Shape ([worlds,] joint_dof_count) [N, N m].
     """
-    operands: tuple[Any, ...] = (q, qd, qdd)
-    program = programs.INVERSE_DYNAMICS
+    pair = programs.INVERSE_DYNAMICS, programs.INVERSE_DYNAMICS_WRENCHES
+    return _with_wrenches(model, pair, (q, qd, qdd), wrenches, keywords)
+
+
+def _with_wrenches(
+    model: Model,
+    programs_of: tuple[programs.Program, programs.Program],
+    operands: tuple[VectorLike, ...],
+    wrenches: VectorLike | None,
+    keywords: Evaluation,
+) -> Array:
+    """Evaluate the first of two programs, or the second with wrenches on bodies."""
+    program = programs_of[wrenches is not None]
     if wrenches is not None:
-        operands, program = (*operands, wrenches), programs.INVERSE_DYNAMICS_WRENCHES
+        operands = (*operands, wrenches)
     if model.is_relieved:
         program = programs.RELIEVED[id(program)]
-    shape = (model.joint_dof_count,)
-    return evaluate(model, program, operands, shape, args=WITH_GRAVITY, **keywords)
+    return evaluate(model, program, operands, (model.joint_dof_count,), args=WITH_GRAVITY, **keywords)
 
 
 @array_function
@@ -184,14 +194,8 @@ def forward_dynamics(
         >>> forward_dynamics(builder.finalize(), [0.0], [0.0], [0.0])
         array([9.81])
     """
-    operands: tuple[Any, ...] = (q, qd, tau)
-    program = programs.FORWARD_DYNAMICS
-    if wrenches is not None:
-        operands, program = (*operands, wrenches), programs.FORWARD_DYNAMICS_WRENCHES
-    if model.is_relieved:
-        program = programs.RELIEVED[id(program)]
-    shape = (model.joint_dof_count,)
-    return evaluate(model, program, operands, shape, args=WITH_GRAVITY, **keywords)
+    pair = programs.FORWARD_DYNAMICS, programs.FORWARD_DYNAMICS_WRENCHES
+    return _with_wrenches(model, pair, (q, qd, tau), wrenches, keywords)
 
 
 @array_function

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.errors import by_name
 from worldline._src.named_tuple import NamedTuple
 
 
@@ -105,11 +105,7 @@ class ComputeExecutionProfile:
 
     def get_node(self, name: str) -> ComputeNodeExecutionProfile:
         """The times of one node; a KeyError with the nearest name if there is none."""
-        for node in self._nodes:
-            if isinstance(name, str) and node.name == name:
-                return node
-        known = [node.name for node in self._nodes]
-        raise NotFoundError(f"no node '{name}' ran{nearest_name(str(name), known)}")
+        return by_name(self._nodes, name, f"no node '{name}' ran")
 
     def summary(self) -> str:
         """A few lines of text."""

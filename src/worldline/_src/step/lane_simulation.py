@@ -44,6 +44,7 @@ from worldline._src.step.evaluate import (
     in_threads,
     is_count,
     new_arena,
+    require_articulations,
     require_inertia,
 )
 from worldline._src.step.fixed_constraints import FixedConstraints, FixedRoom
@@ -68,7 +69,7 @@ from worldline._src.step.lane_runner import (
 )
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
-from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
+from worldline._src.step.scene_semantics import drives_of, require_available, semantics_of
 from worldline._src.step.step_table import USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
@@ -198,7 +199,7 @@ class LaneSimulation(FixedAttributes, Diverging):
             raise CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
         require_ground(model, self.family)
         require_available(model)
-        require_trees(model, "LaneSimulation")
+        require_articulations(model, "LaneSimulation")
         require_inertia(model, "LaneSimulation", kinematic_too=False)
         self.model = model
         self.worlds = int(worlds)

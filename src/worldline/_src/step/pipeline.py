@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.errors import by_name
 from worldline._src.jit import Stage
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.step_table import TABLE
@@ -78,10 +78,7 @@ class WorldStepPipeline:
 
     def get_stage(self, name: str) -> StageMetadata:
         """The stage with this name; a KeyError with the nearest name if there is none."""
-        for stage in self._stages:
-            if isinstance(name, str) and stage.name == name:
-                return stage
-        raise NotFoundError(f"no stage '{name}'{nearest_name(str(name), self.names)}")
+        return by_name(self._stages, name, f"no stage '{name}'")
 
     @property
     def dependencies(self) -> list[tuple[str, str]]:

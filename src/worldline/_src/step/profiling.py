@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.errors import by_name
 from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kernels.program import caller
 from worldline._src.named_tuple import NamedTuple
@@ -123,11 +123,7 @@ class WorldStepProfile:
 
     def get_stage(self, name: str) -> WorldStepStageProfile:
         """The times of one stage; a KeyError with the nearest name if there is none."""
-        for stage in self._stages:
-            if isinstance(name, str) and stage.name == name:
-                return stage
-        known = [stage.name for stage in self._stages]
-        raise NotFoundError(f"no stage '{name}' was measured{nearest_name(str(name), known)}")
+        return by_name(self._stages, name, f"no stage '{name}' was measured")
 
     def summary(self) -> str:
         """A table of text: one line a stage, its time and its share."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.errors import CapabilityError
 from worldline._src.model.kinds import JointDrive
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
@@ -127,16 +127,6 @@ def require_available(model: Model) -> None:
     if option.policy.differentiable:
         raise CapabilityError(
             "steps of arrays do not have derivatives, which policy.differentiable asks for; a World has"
-        )
-
-
-def require_trees(model: Model, what: str) -> None:
-    """Refuse joints and bodies that no articulation moves, by name."""
-    names = [model.joint_label[j] for j in model.orphan_joints]
-    names += [model.body_label[b] for b in model.loose_bodies]
-    if names:
-        raise ArgumentError(
-            f"{what} needs every joint and body in an articulation; these are not: {', '.join(names)}"
         )
 
 

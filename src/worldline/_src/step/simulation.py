@@ -45,12 +45,20 @@ from worldline._src.step.divergence import (
     state_checks,
     unsolved,
 )
-from worldline._src.step.evaluate import WITH_GRAVITY, Program, compiled, is_count, new_arena, require_inertia
+from worldline._src.step.evaluate import (
+    WITH_GRAVITY,
+    Program,
+    compiled,
+    is_count,
+    new_arena,
+    require_articulations,
+    require_inertia,
+)
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.portions import portions
 from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
-from worldline._src.step.scene_semantics import constraints_of, drives_of, require_trees, semantics_of
+from worldline._src.step.scene_semantics import constraints_of, drives_of, semantics_of
 from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
@@ -151,7 +159,7 @@ class Simulation(FixedAttributes, Diverging):
         self.guard = guard or ThreadGuard()
         """Keeps threads apart; see `step/thread_guard.py`."""
         if constraints is None:
-            require_trees(model, "Simulation")
+            require_articulations(model, "Simulation")
             constraints = constraints_of(model)
         self.constraints = constraints if constraints.is_needed else None
         """Contacts, limits, dry friction and actuators; None for motion without them."""

@@ -50,7 +50,13 @@ Function = Callable[[Any], object]
 """Is called with a `StepContext`; what it returns is dropped."""
 
 
-class StepContext:
+class StepArrays:
+    """The arrays that functions of users see within a step, of one world or of a batch."""
+
+    __slots__ = ("body_f", "control", "force", "frame", "q", "q_target", "time", "time_step", "v", "v_target")
+
+
+class StepContext(StepArrays):
     """What a function of a user sees and writes within a step: arrays, without copies.
 
     The arrays are those of the step itself, so write into them (`context.control[2] = 1.0`) and keep none of
@@ -73,22 +79,7 @@ class StepContext:
         frame: steps made before this one.
     """
 
-    __slots__ = (
-        "_sim",
-        "a",
-        "body_f",
-        "body_q",
-        "body_qd",
-        "control",
-        "force",
-        "frame",
-        "q",
-        "q_target",
-        "time",
-        "time_step",
-        "v",
-        "v_target",
-    )
+    __slots__ = ("_sim", "a", "body_q", "body_qd")
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim

@@ -22,6 +22,7 @@ from worldline._src.errors import ArgumentError, BatchFailure, require_kind
 from worldline._src.facade import values
 from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
 from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.facade.closing import Closing
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.model.kinds import ShapeKind
@@ -41,7 +42,7 @@ _HIDDEN = -1
 _FAILED, _PICKED = np.array([220, 40, 40]), np.array([60, 130, 230])
 
 
-class BatchViewer(NotCopied, KnownNames):
+class BatchViewer(NotCopied, KnownNames, Closing):
     """Worlds of a batch on a page in the browser; made by `view_batch`.
 
     Buttons of the page and methods of this class do the same. Failed worlds are red, the picked one is blue.
@@ -275,12 +276,6 @@ class BatchViewer(NotCopied, KnownNames):
             self._closed.set()
             self._thread.join()
             self._server.stop()
-
-    def __enter__(self) -> BatchViewer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed.is_set() else self.url

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,42 +134,26 @@ class Overlays:
         node.batched_wxyzs = poses[:, WXYZ].astype(np.float32)
 
     def _arrows(self, kind: str, ends: Array, colour: tuple[int, int, int]) -> None:
-        node = self._nodes.get(kind)
-        if not len(ends):
-            if node is not None:
-                node.visible = False
-            return
-        if node is None:
-            self._nodes[kind] = self._server.scene.add_arrows(
-                f"{self._name}/{kind}",
-                ends,
-                colour,
-                shaft_radius=0.008 * self._size,
-                head_radius=0.02 * self._size,
-                head_length=0.05 * self._size,
-            )
-            return
-        node.points = ends.astype(np.float32)
-        node.visible = True
+        add, size = self._server.scene.add_arrows, self._size
+        radii = {"shaft_radius": 0.008 * size, "head_radius": 0.02 * size, "head_length": 0.05 * size}
+        self._show(kind, ends, lambda path: add(path, ends, colour, **radii))
 
     def _points(self, kind: str, points: Array, colour: tuple[int, int, int]) -> None:
+        add, size = self._server.scene.add_point_cloud, 0.02 * self._size
+        look: dict[str, Any] = {"point_size": size, "point_shape": "circle", "precision": "float32"}
+        self._show(kind, points, lambda path: add(path, points.astype(np.float32), colour, **look))
+
+    def _show(self, kind: str, points: Array, add: Callable[[str], Any]) -> None:
+        """Show points with the node of a kind, which `add` makes at the first time; hide it without any."""
         node = self._nodes.get(kind)
         if not len(points):
             if node is not None:
                 node.visible = False
-            return
-        if node is None:
-            self._nodes[kind] = self._server.scene.add_point_cloud(
-                f"{self._name}/{kind}",
-                points.astype(np.float32),
-                colour,
-                point_size=0.02 * self._size,
-                point_shape="circle",
-                precision="float32",
-            )
-            return
-        node.points = points.astype(np.float32)
-        node.visible = True
+        elif node is None:
+            self._nodes[kind] = add(f"{self._name}/{kind}")
+        else:
+            node.points = points.astype(np.float32)
+            node.visible = True
 
     def _tendons(self, bodies: Array) -> None:
         found = marks.tendons_of(self._world, bodies)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.closing import Closing
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import require_world
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class Viewer(NotCopied, KnownNames):
+class Viewer(NotCopied, KnownNames, Closing):
     """A World on a page in the browser; made by `view`.
 
     Buttons of the page and methods of this class do the same. Methods return when it is done.
@@ -131,12 +132,6 @@ class Viewer(NotCopied, KnownNames):
     def close(self) -> None:
         """Take the page away; the World stays as it is."""
         self._session.close()
-
-    def __enter__(self) -> Viewer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._session.is_closed else f"{self.url}, {self.client_count} browsers"

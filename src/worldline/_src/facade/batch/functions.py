@@ -33,6 +33,7 @@ from worldline._src.step.user_elements import (
     END_STAGE,
     FORCE_ELEMENT,
     OBSERVER,
+    StepArrays,
     read_only_view,
     steps_of_period,
 )
@@ -45,7 +46,7 @@ _INPUTS = ("position_targets", "velocity_targets", "joint_forces", "controls", "
 """Arrays that functions may write before a step."""
 
 
-class BatchStepContext:
+class BatchStepContext(StepArrays):
     """What a function of a batch sees and writes: arrays of all worlds, without copies.
 
     Write into the arrays and keep none of them after the function returns.
@@ -63,21 +64,7 @@ class BatchStepContext:
         frame: steps of every world before this one, (worlds,).
     """
 
-    __slots__ = (
-        "_batch",
-        "_poses",
-        "_twists",
-        "body_f",
-        "control",
-        "force",
-        "frame",
-        "q",
-        "q_target",
-        "time",
-        "time_step",
-        "v",
-        "v_target",
-    )
+    __slots__ = ("_batch", "_poses", "_twists")
 
     def __init__(self, batch: WorldBatch, kind: str, fraction: float) -> None:
         require_kind(batch, kind_named("WorldBatch"), "batch", "BatchStepContext")

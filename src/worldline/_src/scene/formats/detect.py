@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
-from worldline._src.errors import SceneError, UnsupportedFormatError
+from worldline._src.errors import CapabilityError, SceneError, UnsupportedFormatError
 from worldline._src.scene.formats.native import JSON_SUFFIXES, MSGPACK_SUFFIXES
 
 XML_ROOTS: Final = {"mujoco": "mjcf", "mujocoinclude": "mjcf", "robot": "urdf", "sdf": "sdf"}
@@ -60,3 +62,14 @@ def _xml_root(text: str) -> str | None:
     prolog = _PROLOG.match(text)
     root = _ROOT.match(text, prolog.end() if prolog else 0)
     return None if root is None else root.group(1)
+
+
+def format_module(format: str, part: str, doing: str) -> ModuleType:
+    """The module `read` or `write` of a format, which is imported when it is first needed."""
+    name = f"worldline._src.scene.formats.{format}.{part}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise CapabilityError(f"{doing} is not part of this build") from None

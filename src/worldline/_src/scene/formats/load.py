@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import stat
 from collections.abc import Iterable
@@ -14,7 +13,6 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from worldline._src.errors import (
     ArgumentError,
-    CapabilityError,
     Problem,
     SceneError,
     UnsupportedFormatError,
@@ -28,7 +26,7 @@ from worldline._src.scene.assets.paths import PackageDirectory, PathPolicy
 from worldline._src.scene.assets.references import check_assets
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
-from worldline._src.scene.formats.detect import detect
+from worldline._src.scene.formats.detect import detect, format_module
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import describe
 from worldline._src.scene.limits import LIMITS, Limits
@@ -172,11 +170,7 @@ def from_str(
         format: One of `mjcf`, `urdf`, `sdf` and `msd`.
         file_path: Relative asset paths start at the directory of this file; without it they have
             to be absolute.
-        strict: See `from_file`.
-        validate: See `from_file`.
-        asset_dirs: See `from_file`.
-        allow_outside: See `from_file`.
-        limits: See `from_file`.
+        keywords: `strict`, `validate`, `asset_dirs`, `allow_outside`, `limits`; see `from_file`.
 
     Raises:
         SceneError: Everything that is wrong with the text.
@@ -216,11 +210,7 @@ def from_msgpack(
     Args:
         data: The bytes.
         file_path: Relative asset paths start at the directory of this file.
-        strict: See `from_file`.
-        validate: See `from_file`.
-        asset_dirs: See `from_file`.
-        allow_outside: See `from_file`.
-        limits: See `from_file`.
+        keywords: `strict`, `validate`, `asset_dirs`, `allow_outside`, `limits`; see `from_file`.
 
     Raises:
         SceneError: Everything that is wrong with the bytes.
@@ -258,13 +248,7 @@ def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> W
 
 
 def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) -> World:
-    name = f"worldline._src.scene.formats.{format}.read"
-    try:
-        reader = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not name.startswith(error.name):
-            raise
-        raise CapabilityError(f"reading {format.upper()} is not part of this build") from None
+    reader = format_module(format, "read", f"reading {format.upper()}")
     world: World = reader.read(text, file_path=file, options=options)
     if file is not None:
         world.source_path = os.path.abspath(file)

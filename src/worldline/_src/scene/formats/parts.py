@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -322,3 +322,26 @@ def wavefront(mesh: Mesh) -> str:
     triangle = " ".join(("f", corner, corner.replace("0", "1"), corner.replace("0", "2")))
     lines += [triangle.format(*row) for row in (mesh.triangles + 1).tolist()]
     return "\n".join(lines) + "\n"
+
+
+# shapes
+
+
+class ShapeFiles:
+    """What writers of the shapes of all links have in common.
+
+    Args:
+        world: The scene.
+        meshes: The files of its meshes.
+        notes: What the format cannot say.
+    """
+
+    def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
+        self.assets, self.meshes, self.notes = world.assets, meshes, notes
+
+    def leave_out_unused(self, used: Mapping[str, Collection[str]], *said: str) -> None:
+        """Notes assets that nothing in the file refers to, by table; `said` are the tables written whole."""
+        for table, names in used.items():
+            for name in sorted(getattr(self.assets, table).keys() - names):
+                self.notes.left_out(f"$.assets.{table}[{name!r}]", "nothing in the file uses it")
+        self.notes.rest(self.assets, "$.assets", (*said, *used))

@@ -47,7 +47,12 @@ def read_file(
 
 
 def written(report: Report, name: str, make: Callable[[WriteLosses], str]) -> str:
-    """The text of a file in the format called `name`; what that cannot say goes to the report."""
+    """The text of a file in the format called `name`; what that cannot say goes to the report.
+
+    The `write` of a format takes a valid scene, whose relative asset paths start at the file; the path of
+    the file, when there is one; the report; and a dict that gets files to be written beside it, None when
+    there can be none.
+    """
     notes = WriteLosses(report, name)
     text = make(notes)
     notes.finish()

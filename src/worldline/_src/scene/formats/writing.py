@@ -13,7 +13,6 @@ the text. The world it gets is valid and must not be changed; its relative asset
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from os import PathLike
@@ -25,6 +24,7 @@ from worldline._src.progress import slow
 from worldline._src.scene.base import clone
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.atomic_write import path_text, write_atomically
+from worldline._src.scene.formats.detect import format_module
 from worldline._src.scene.formats.markup import check_texts
 from worldline._src.scene.formats.native import JSON_SUFFIXES, MSGPACK_SUFFIXES
 from worldline._src.scene.hints import hint
@@ -158,13 +158,7 @@ def _check_joints(world: World, format: str) -> None:
 def _foreign(
     world: World, format: str, file_path: Path | None, report: Report, files: dict[str, bytes] | None
 ) -> str:
-    name = f"worldline._src.scene.formats.{format}.write"
-    try:
-        writer = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not name.startswith(error.name):
-            raise
-        raise CapabilityError(f"writing {format.upper()} is not part of this build") from None
+    writer = format_module(format, "write", f"writing {format.upper()}")
     # other programs load such a file, so references to nothing must not get into it
     world.validate()
     check_texts(world, format)

@@ -19,7 +19,8 @@ from typing import Any, Final, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from worldline._src.errors import Problem, SceneError
+from worldline._src.errors import Problem
+from worldline._src.scene.contexts import raise_problems
 from worldline._src.scene.formats.elements import (
     ATTRIBUTES,
     DEPTH,
@@ -116,12 +117,7 @@ class Log:
 
     def raise_any(self) -> None:
         """Raises all problems as one `SceneError`; nothing when there is none."""
-        if self.problems:
-            count = len(self.problems)
-            number = "1 problem" if count == 1 else f"{count} problems"
-            if count >= self.limits.problems:
-                number = f"at least {number}"
-            raise SceneError(f"{self.headline}: {number}", self.problems)
+        raise_problems(self.headline, self.problems, self.limits)
 
     def _note(self, fate: Fate, element: Element, message: str) -> None:
         # an element that is read many times has one note

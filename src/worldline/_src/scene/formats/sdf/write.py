@@ -50,14 +50,7 @@ _WORLD_SAID: Final = (
 
 
 def write(world: World, *, file_path: Path | None, report: Report, files: dict[str, bytes] | None) -> str:
-    """The text of an SDF file for a valid scene.
-
-    Args:
-        world: The scene, whose relative asset paths start at the file.
-        file_path: The file that is written, when there is one.
-        report: Gets what SDF cannot say, by path in the scene.
-        files: Gets files to be written beside it; None when there can be none.
-    """
+    """The text of an SDF file for a valid scene; for the arguments see `robot_files.written`."""
     return written(report, "SDF", lambda notes: _File(world, file_path, files, notes).text)
 
 

@@ -21,6 +21,7 @@ from worldline._src.scene.formats.parts import (
     Inertial,
     MeshFiles,
     Role,
+    ShapeFiles,
     roles,
     written_size,
 )
@@ -64,19 +65,11 @@ class _Heights(NamedTuple):
     lowest: float
 
 
-class ShapeWriter:
-    """Writes the shapes of all links.
-
-    Args:
-        world: The scene.
-        meshes: The files of its meshes.
-        notes: What SDF cannot say.
-    """
+class ShapeWriter(ShapeFiles):
+    """Writes the shapes of all links."""
 
     def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
-        self.assets = world.assets
-        self.meshes = meshes
-        self.notes = notes
+        super().__init__(world, meshes, notes)
         self.looks = LookWriter(world, notes)
         self._hfields: dict[str, _Heights | None] = {}
         # a shape without a mask has many bits in SDF, so where masks count all of them are written
@@ -86,10 +79,8 @@ class ShapeWriter:
     def note_unused(self) -> None:
         """Assets that nothing in the file refers to."""
         self.looks.note_unused()
-        for table, used in (("meshes", self.meshes.used), ("hfields", self._hfields.keys())):
-            for name in sorted(getattr(self.assets, table).keys() - used):
-                self.notes.left_out(f"$.assets.{table}[{name!r}]", "nothing in the file uses it")
-        self.notes.rest(self.assets, "$.assets", ("materials", "textures", "meshes", "hfields"))
+        used = {"meshes": self.meshes.used, "hfields": self._hfields}
+        self.leave_out_unused(used, "materials", "textures")
 
     def write_shapes(self, element: XmlElement, geoms: list[Geometry], path: str, owner: str) -> None:
         """The visuals, then the collisions of a link.

@@ -43,14 +43,7 @@ _WORLD_SAID: Final = (
 
 
 def write(world: World, *, file_path: Path | None, report: Report, files: dict[str, bytes] | None) -> str:
-    """The text of a URDF file for a valid scene.
-
-    Args:
-        world: The scene, whose relative asset paths start at the file.
-        file_path: The file that is written, when there is one.
-        report: Gets what URDF cannot say, by path in the scene.
-        files: Gets files to be written beside it; None when there can be none.
-    """
+    """The text of a URDF file for a valid scene; for the arguments see `robot_files.written`."""
     return written(report, "URDF", lambda notes: _Robot(world, file_path, files, notes).text)
 
 

@@ -13,6 +13,7 @@ from worldline._src.scene.formats.parts import (
     Inertial,
     MeshFiles,
     Role,
+    ShapeFiles,
     roles,
     written_size,
 )
@@ -61,19 +62,11 @@ def write_inertial(element: XmlElement, inertial: Inertial, shift: Array) -> Non
     child(made, "inertia", {name: found[name] for name in order})
 
 
-class ShapeWriter:
-    """Writes the shapes of all links.
-
-    Args:
-        world: The scene.
-        meshes: The files of its meshes.
-        notes: What URDF cannot say.
-    """
+class ShapeWriter(ShapeFiles):
+    """Writes the shapes of all links."""
 
     def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
-        self.assets = world.assets
-        self.meshes = meshes
-        self.notes = notes
+        super().__init__(world, meshes, notes)
         self._textures: set[str] = set()
 
     # materials
@@ -100,16 +93,8 @@ class ShapeWriter:
 
     def note_unused(self) -> None:
         """Assets that nothing in the file refers to."""
-        unused = {
-            "meshes": self.assets.meshes.keys() - self.meshes.used,
-            "textures": self.assets.textures.keys() - self._textures,
-            "hfields": self.assets.hfields.keys(),
-        }
-        for table, names in unused.items():
-            for name in sorted(names):
-                message = f"no {'shape' if table != 'textures' else 'material'} in the file uses it"
-                self.notes.left_out(f"$.assets.{table}[{name!r}]", message)
-        self.notes.rest(self.assets, "$.assets", ("materials", *unused))
+        used = {"meshes": self.meshes.used, "textures": self._textures, "hfields": ()}
+        self.leave_out_unused(used, "materials")
 
     # geoms
 
