@@ -146,8 +146,25 @@ def apply_step_vjp(world: WorldRuntime, loss_gradient: Array) -> StepGradient:
     """See `World.apply_step_vjp`."""
     tangent, layout = require_tangent(world), _layout(world)
     g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
-    A, B = _jacobians(world, tangent, layout)
-    return StepGradient(g @ A, g @ B)
+    mode = world.contact_gradient_mode
+    if mode is ContactGradientMode.COMPLEMENTARITY_AWARE or not tangent.is_analytic:
+        A, B = _jacobians(world, tangent, layout)
+        return StepGradient(g @ A, g @ B)
+    sim, nv = world._live().sim, world._live().model.joint_dof_count
+    whole = np.zeros(2 * nv + len(sim.activation))
+    whole[layout.tangent] = g
+    if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
+        terms = phantom_terms(world, tangent.replayed(Seeds()).q)
+        if terms is not None:
+            # velocities after the step grow by terms[0] dq + terms[1] dv
+            whole[:nv] += whole[nv : 2 * nv] @ terms[0]
+            whole[nv : 2 * nv] += whole[nv : 2 * nv] @ terms[1]
+    made = tangent.pull_back(whole, "body_f" in layout.fields)
+    state = np.concatenate([made.displacement, made.velocity, made.activation])[layout.tangent]
+    control = np.zeros(len(layout.control_names))
+    for name, (columns, rows) in layout.fields.items():
+        control[columns] = getattr(made, name)[rows]
+    return StepGradient(state, control)
 
 
 def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> Array:

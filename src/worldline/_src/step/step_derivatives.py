@@ -29,6 +29,8 @@ from worldline._src.kernels.program import caller
 from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step.analytic_stages import linearize_contacts, linearize_joints
+from worldline._src.step.analytic_step import AnalyticStep, StepGradients, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.derivative_stages import (
     damp_linearized,
@@ -147,6 +149,7 @@ class StepTangent:
         self._bound: tuple[Any, ...] | None = None
         self._schedule: Any = None
         self._made: DualStep | None = None
+        self._made_for: tuple[Any, ...] = ()
         self._fields = {name: sim.field(name) for name in KEPT}
         self.layout: tuple[int, Any] | None = None
         """Where the numbers of a World are among those of the model, with the version it was made for."""
@@ -231,25 +234,61 @@ class StepTangent:
 
     def differentiate(self, seeds: Seeds, relaxed: bool = False) -> Sensitivities:
         """Derivatives of the state after the last step along directions; complementarity may be relaxed."""
-        if DISABLED:
-            raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
         kept, sim = self.kept, self._sim
-        self._bind()
-        if self._made is None or self._made.kept is not kept or self._made.key != key_of(sim, relaxed):
-            if found := refused(sim.plan()):
-                raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
-            self._made = (ColumnStep if has_inverse_form(sim) else DualStep)(sim, relaxed, kept)
-        duals = self._made
+        duals = self._step(kept, relaxed, takes(seeds))
         self._present.take()
         try:
             self._kept.put()
             duals.repeat(sim)
             self._require_solved(duals)
+            if isinstance(duals, AnalyticStep):
+                out, off = duals.columns(seeds)
+                _refuse(off, _SAME)
+                return Sensitivities(out, sim.model.joint_dof_count)
             if isinstance(duals, ColumnStep):
                 return self._columns(duals, seeds)
             return self._directions(duals, kept, seeds)
         finally:
             self._present.put()
+
+    def pull_back(self, g: Array, with_bodies: bool = True) -> StepGradients:
+        """The gradient by what the last step began with, from that by the state after it; see `is_analytic`.
+
+        g: by displacements, velocities and activations, (2 joint_dof_count + activations,).
+        """
+        kept, sim = self.kept, self._sim
+        duals = self._step(kept, False, True)
+        assert isinstance(duals, AnalyticStep)
+        self._present.take()
+        try:
+            self._kept.put()
+            duals.repeat(sim)
+            made, off = duals.pull_back(g, with_bodies)
+            _refuse(off, _SAME)
+            return made
+        finally:
+            self._present.put()
+
+    @property
+    def is_analytic(self) -> bool:
+        """Whether the last step has analytic derivatives, which `pull_back` needs."""
+        return not DISABLED and isinstance(self._step(self.kept, False, True), AnalyticStep)
+
+    def _step(self, kept: dict[str, Array], relaxed: bool, local: bool) -> DualStep:
+        """The last step for derivatives; `local` where analytic ones have all directions."""
+        if DISABLED:
+            raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
+        sim = self._sim
+        self._bind()
+        key = (local and not relaxed, *key_of(sim, relaxed))
+        if self._made is None or self._made.kept is not kept or self._made_for != key:
+            if found := refused(sim.plan()):
+                raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
+            kind = DualStep
+            if has_inverse_form(sim):
+                kind = AnalyticStep if key[0] and has_local_forces(sim) else ColumnStep
+            self._made, self._made_for = kind(sim, relaxed, kept), key
+        return self._made
 
     def _require_solved(self, duals: DualStep) -> None:
         """Refuse steps whose accelerations are not those that solve their rows."""
@@ -412,7 +451,7 @@ def dual_stages() -> list[Stage]:
     never = frozenset((*_REFUSED, "fixed"))
     found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]] + [mass_of_island]
     found += [differentiate_islands, relax_islands, residual_of_dynamics, residual_of_forces]
-    found += [linearize_accelerations, damp_linearized]
+    found += [linearize_accelerations, damp_linearized, linearize_joints, linearize_contacts]
     for row in TABLE:
         left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
         left_out = left_out or row.stage is solve_islands
