@@ -23,6 +23,7 @@ from worldline._src.facade.phantom_contacts import phantom_terms
 from worldline._src.facade.physical_parameters import Numbers, numbered, numbers_of
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step.analytic_step import SOURCES
 from worldline._src.step.step_derivatives import (
     Outcome,
     Seeds,
@@ -116,6 +117,8 @@ class _Layout(NamedTuple):
     fields: dict[str, tuple[np.ndarray, np.ndarray]]
     """By field of `Seeds`: columns of controls, and the numbers of the model they are."""
     control_names: tuple[str, ...]
+    controls: np.ndarray
+    """What every control is: see `SOURCES`, and its number in the model, (n, 2); -1 for those without effect."""
     all_columns: Seeds
     """Directions of the Jacobians by state and controls."""
 
@@ -147,24 +150,13 @@ def apply_step_vjp(world: WorldRuntime, loss_gradient: Array) -> StepGradient:
     tangent, layout = require_tangent(world), _layout(world)
     g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
     mode = world.contact_gradient_mode
-    if mode is ContactGradientMode.COMPLEMENTARITY_AWARE or not tangent.is_analytic:
-        A, B = _jacobians(world, tangent, layout)
-        return StepGradient(g @ A, g @ B)
-    sim, nv = world._live().sim, world._live().model.joint_dof_count
-    whole = np.zeros(2 * nv + len(sim.activation))
-    whole[layout.tangent] = g
-    if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
-        terms = phantom_terms(world, tangent.replayed(Seeds()).q)
-        if terms is not None:
-            # velocities after the step grow by terms[0] dq + terms[1] dv
-            whole[:nv] += whole[nv : 2 * nv] @ terms[0]
-            whole[nv : 2 * nv] += whole[nv : 2 * nv] @ terms[1]
-    made = tangent.pull_back(whole, "body_f" in layout.fields)
-    state = np.concatenate([made.displacement, made.velocity, made.activation])[layout.tangent]
-    control = np.zeros(len(layout.control_names))
-    for name, (columns, rows) in layout.fields.items():
-        control[columns] = getattr(made, name)[rows]
-    return StepGradient(state, control)
+    if mode is ContactGradientMode.ANALYTIC:
+        made = tangent.gradient(g, layout.tangent, layout.controls)
+        if made is not None:
+            n = len(g)
+            return StepGradient(made[:n], made[n:])
+    A, B = _jacobians(world, tangent, layout)
+    return StepGradient(g @ A, g @ B)
 
 
 def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> Array:
@@ -206,6 +198,10 @@ def _columns(
 ) -> Array:
     """Derivatives along directions, (tangent dimension, directions)."""
     mode = mode or world.contact_gradient_mode
+    if mode is ContactGradientMode.ANALYTIC:
+        columns = tangent.columns(seeds, layout.tangent)
+        if columns is not None:
+            return columns
     relaxed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
     made = tangent.differentiate(seeds, relaxed)
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
@@ -267,11 +263,17 @@ def _new_layout(world: WorldRuntime, runtime: Runtime) -> _Layout:
         tangent.append(rows)
         names += numbered(variable.name, len(rows))
     controls = state_vectors.own_space(world, control=True, rigid_only=False)
+    fields = _control_fields(world, runtime, controls)
+    control_names = tuple(name for v in controls.variables for name in numbered(v.name, v.dimension))
+    sources = np.full((len(control_names), 2), -1)
+    for name, (columns, rows) in fields.items():
+        sources[columns] = np.stack([np.full(len(rows), SOURCES[name]), rows], axis=1)
     layout = _Layout(
         np.concatenate([np.zeros(0, np.int64), *tangent]),
         tuple(names),
-        _control_fields(world, runtime, controls),
-        tuple(name for v in controls.variables for name in numbered(v.name, v.dimension)),
+        fields,
+        control_names,
+        sources,
         Seeds(),
     )
     n, m = len(layout.state_names), len(layout.control_names)

@@ -30,7 +30,7 @@ from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.analytic_stages import linearize_contacts, linearize_joints
-from worldline._src.step.analytic_step import AnalyticStep, StepGradients, has_local_forces, takes
+from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.derivative_stages import (
     damp_linearized,
@@ -149,7 +149,8 @@ class StepTangent:
         self._bound: tuple[Any, ...] | None = None
         self._schedule: Any = None
         self._made: DualStep | None = None
-        self._made_for: tuple[Any, ...] = ()
+        self._local: tuple[Any, Any, bool] | None = None
+        self._analytic: AnalyticStep | None = None
         self._fields = {name: sim.field(name) for name in KEPT}
         self.layout: tuple[int, Any] | None = None
         """Where the numbers of a World are among those of the model, with the version it was made for."""
@@ -235,60 +236,75 @@ class StepTangent:
     def differentiate(self, seeds: Seeds, relaxed: bool = False) -> Sensitivities:
         """Derivatives of the state after the last step along directions; complementarity may be relaxed."""
         kept, sim = self.kept, self._sim
-        duals = self._step(kept, relaxed, takes(seeds))
+        analytic = None if relaxed or not takes(seeds) else self._analytic_step(kept)
+        if analytic is not None:
+            every = np.arange(2 * sim.model.joint_dof_count + len(sim.activation))
+            return Sensitivities(self._checked(*analytic.columns(seeds, every)), sim.model.joint_dof_count)
+        duals = self._dual_step(kept, relaxed)
         self._present.take()
         try:
             self._kept.put()
             duals.repeat(sim)
             self._require_solved(duals)
-            if isinstance(duals, AnalyticStep):
-                out, off = duals.columns(seeds)
-                _refuse(off, _SAME)
-                return Sensitivities(out, sim.model.joint_dof_count)
             if isinstance(duals, ColumnStep):
                 return self._columns(duals, seeds)
             return self._directions(duals, kept, seeds)
         finally:
             self._present.put()
 
-    def pull_back(self, g: Array, with_bodies: bool = True) -> StepGradients:
-        """The gradient by what the last step began with, from that by the state after it; see `is_analytic`.
+    def columns(self, seeds: Seeds, tangent: np.ndarray) -> Array | None:
+        """Rows `tangent` of `differentiate`, where the step has analytic derivatives; else None."""
+        analytic = self._analytic_step(self.kept)
+        return None if analytic is None else self._checked(*analytic.columns(seeds, tangent))
 
-        g: by displacements, velocities and activations, (2 joint_dof_count + activations,).
+    def gradient(self, given: Array, tangent: np.ndarray, controls: np.ndarray) -> Array | None:
+        """The gradient by what the last step began with, where it has analytic derivatives; else None.
+
+        given: by rows `tangent` of the displacements, velocities and activations after the step. controls:
+        `SOURCES` and number of each, (n, 2).
         """
-        kept, sim = self.kept, self._sim
-        duals = self._step(kept, False, True)
-        assert isinstance(duals, AnalyticStep)
-        self._present.take()
-        try:
-            self._kept.put()
-            duals.repeat(sim)
-            made, off = duals.pull_back(g, with_bodies)
-            _refuse(off, _SAME)
-            return made
-        finally:
-            self._present.put()
+        analytic = self._analytic_step(self.kept)
+        return None if analytic is None else self._checked(*analytic.gradient(given, tangent, controls))
+
+    @staticmethod
+    def _checked(made: Array, off: float) -> Array:
+        """What was made, of a step that solved its rows."""
+        _refuse(off, _SAME)
+        return made
 
     @property
     def is_analytic(self) -> bool:
-        """Whether the last step has analytic derivatives, which `pull_back` needs."""
-        return not DISABLED and isinstance(self._step(self.kept, False, True), AnalyticStep)
+        """Whether the last step has analytic derivatives."""
+        return self._analytic_step(self.kept) is not None
 
-    def _step(self, kept: dict[str, Array], relaxed: bool, local: bool) -> DualStep:
-        """The last step for derivatives; `local` where analytic ones have all directions."""
-        if DISABLED:
-            raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
+    def _analytic_step(self, kept: dict[str, Array]) -> AnalyticStep | None:
+        """The last step for analytic derivatives, None where it has forces without them."""
         sim = self._sim
         self._bind()
-        key = (local and not relaxed, *key_of(sim, relaxed))
-        if self._made is None or self._made.kept is not kept or self._made_for != key:
-            if found := refused(sim.plan()):
-                raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
-            kind = DualStep
-            if has_inverse_form(sim):
-                kind = AnalyticStep if key[0] and has_local_forces(sim) else ColumnStep
-            self._made, self._made_for = kind(sim, relaxed, kept), key
+        if self._local is None or self._local[0] is not sim.schedule or self._local[1] is not sim.sets:
+            self._require_supported()
+            self._local, self._analytic = (sim.schedule, sim.sets, has_local_forces(sim)), None
+        if not self._local[2]:
+            return None
+        made = self._analytic
+        if made is None or made.kept is not kept or not made.is_current(self._kept, self._present):
+            made = self._analytic = AnalyticStep(sim, kept, self._kept, self._present)
+        return made
+
+    def _dual_step(self, kept: dict[str, Array], relaxed: bool) -> DualStep:
+        """The last step in dual numbers."""
+        sim = self._sim
+        self._bind()
+        if self._made is None or self._made.kept is not kept or self._made.key != key_of(sim, relaxed):
+            self._require_supported()
+            self._made = (ColumnStep if has_inverse_form(sim) else DualStep)(sim, relaxed, kept)
         return self._made
+
+    def _require_supported(self) -> None:
+        if DISABLED:
+            raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
+        if found := refused(self._sim.plan()):
+            raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
 
     def _require_solved(self, duals: DualStep) -> None:
         """Refuse steps whose accelerations are not those that solve their rows."""
