@@ -427,14 +427,10 @@ def _contact_rows(header, m, c, args, d):
         row_forces(rows, count, slack, force, weight)
         H = matrix(pointer_as(lin.H, float64), groups.of[i, 2], n, n)
         contacts.linearize_contacts(
-            touching,
-            laws,
-            displaced,
+            contacts.ContactForm(touching, laws, displaced),
             contacts_of(args, d),
             IslandRows(t.member_view(m, c, args, d), rows, notes, t.contact_frame_view(m, c, args, d)),
-            slack,
-            weight,
-            force,
+            contacts.SolvedRows(slack, force, weight),
             work,
             scratch,
             contacts.ContactSums(lin.dq, lin.dv, lin.residual, lin.link_W, H),

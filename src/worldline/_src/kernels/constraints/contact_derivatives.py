@@ -95,6 +95,22 @@ class ContactLaws(NamedTuple):
     safe: Any
 
 
+class SolvedRows(NamedTuple):
+    """Rows of an island at its accelerations: slacks and forces in dual numbers, weights in plain ones."""
+
+    slack: Any
+    force: Any
+    weight: Any
+
+
+class ContactForm(NamedTuple):
+    """What contacts are differentiated with."""
+
+    touching: Any
+    laws: Any
+    displaced: Any
+
+
 class ContactScratch(NamedTuple):
     """Of one contact, by the columns of `dofs`: rows by axes, their changes, products; displacements."""
 
@@ -351,12 +367,14 @@ def _add_geometry(rows, first, end, force, column, touching, body, link, scratch
 
 
 @kernel
-def linearize_contacts(touching, laws, displaced, found, island, slack, weight, force, work, scratch, sums_io):
+def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
     """Add what the contacts of an island do to the derivatives of its residuals; see the module.
 
-    island: members, rows, notes, frames; slack and force in dual numbers. Each contact adds its motion when
-    the first of its bodies is displaced, its geometry when either is. O(contacts depth^2).
+    found: contacts of the collision tables; island: members, rows, notes, frames. Each contact adds its motion
+    when the first of its bodies is displaced, its geometry when either is. O(contacts depth^2).
     """
+    touching, laws, displaced = form.touching, form.laws, form.displaced
+    slack, force, weight = solved.slack, solved.force, solved.weight
     members, rows, frames, vectors = island.members, island.rows, island.frames, work.vectors
     column = members.dof_column
     for i in range(members.counter[CONTACT_FIRST], members.counter[CONTACT_END]):
@@ -389,8 +407,8 @@ def linearize_contacts(touching, laws, displaced, found, island, slack, weight, 
         axes = scratch.axes
         for j in range(9):
             axes[j // 3, j % 3] = value_of(frames.frame[k, j])
-        p = found.contact
-        point = Vec3(value_of(p[k, 0]), value_of(p[k, 1]), value_of(p[k, 2]))
+        at = found.contact[k]
+        point = Vec3(value_of(at[0]), value_of(at[1]), value_of(at[2]))
         mu = frames.mu[k]
         dampings = _dampings(laws, found.contact_id[k, 0], found.contact_id[k, 1], is_cone)
         _stiffness(rows, first, condim, mu, slack, weight, work.cone_C, scratch.K)
