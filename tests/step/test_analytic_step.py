@@ -87,6 +87,9 @@ def assert_same(world: sx.World, monkeypatch: pytest.MonkeyPatch, rng: np.random
         assert not tangent.is_analytic
         other = world.get_step_derivatives()
     tangent._local = None
+    assert other.provenance["state_jacobian"] is sx.Provenance.DUAL
+    assert made.provenance["state_jacobian"] is made.provenance["control_jacobian"] is sx.Provenance.ANALYTIC
+    assert made.provenance["joint forces"] is sx.Provenance.DUAL
     A, B = made.state_jacobian, made.control_jacobian
     for ours, theirs in ((A, other.state_jacobian), (B, other.control_jacobian)):
         scale = 1.0 + np.abs(theirs).max(initial=0.0)
@@ -126,7 +129,10 @@ def test_robots(robot, monkeypatch):
 
 
 def test_forces_on_links(monkeypatch):
-    world, rng = differentiable(f"<mujoco><worldbody>{SCENES['one'][0]}</worldbody></mujoco>"), np.random.default_rng(5)
+    world, rng = (
+        differentiable(f"<mujoco><worldbody>{SCENES['one'][0]}</worldbody></mujoco>"),
+        np.random.default_rng(5),
+    )
     world.step(n=30)
     tangent = world._live().tangent
     assert tangent is not None

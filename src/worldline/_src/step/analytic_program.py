@@ -25,21 +25,25 @@ from worldline._src.spatial.vec3 import Vec3
 from worldline._src.step import analytic_stages as s
 from worldline._src.step.dual_step import OPERATION, operate
 
-(OPERATIONS, SETS, BEGUN, JOINTS_END, CONTACTS_END, FINISHED, PUT_BACK, INPUTS, DIRECTIONS) = range(s.HEADER, s.HEADER + 9)
+(OPERATIONS, SETS, BEGUN, JOINTS_END, CONTACTS_END, FINISHED, PUT_BACK, INPUTS, DIRECTIONS) = range(
+    s.HEADER, s.HEADER + 9
+)
 (PAIRS, PAIR_COUNTER, PUSHES, BODY_LINK, ROW_COUNTER, SPLITS, ACTUATORS, TURNS, LINKS) = range(
     s.HEADER + 9, s.HEADER + 18
 )
-(SET_COUNT, INPUT_COUNT, DIRECTION_COUNT, PAIR_COUNT, BODY_COUNT, ACTUATOR_COUNT) = range(s.HEADER + 18, s.HEADER + 24)
+(SET_COUNT, INPUT_COUNT, DIRECTION_COUNT, PAIR_COUNT, BODY_COUNT, ACTUATOR_COUNT) = range(
+    s.HEADER + 18, s.HEADER + 24
+)
 (TURN_COUNT, LINK_COUNT, ACTIVATIONS) = range(s.HEADER + 24, s.HEADER + 27)
 PROGRAM_HEADER = s.HEADER + 27
-"""Integers of the header of a program: those of `analytic_stages.py`; addresses, and where parts of the
-operations end: the step in plain numbers, joints, contacts, the end, what the World had before; how many there
-are of what."""
+"""Integers of the header of a program: those of `analytic_stages.py`; addresses; where parts of its operations
+end (the step in plain numbers, joints, contacts, what finishes, what puts the World back); sizes."""
 
 Q, V, FORCE, CONTROL, ACTIVATION = 0, 1, 2, 3, 5
-"""Directions of joints; the second actuator of a degree of freedom has the ones after CONTROL and ACTIVATION."""
+"""Directions of joints; the second actuator of a degree of freedom has those after CONTROL and ACTIVATION."""
 BY_Q, BY_V, BY_FORCE, BY_CONTROL, BY_ACTIVATION, BY_BODY = range(6)
-"""What changes: a displacement, a velocity, a commanded force, a control, an activation, a force on a body."""
+"""What changes: a displacement, a velocity, a commanded force, a control, an activation, a force on a body;
+nothing where it is negative."""
 OTHER_METHOD = -1.0
 """In the place of a distance from the solution: rows that Newton's method did not solve."""
 _SMALL = 1e-4
@@ -66,7 +70,7 @@ def _seed_inputs(header):
 
 @inline
 def _displace_bodies(header, operations, sets):
-    """Run the operations of contacts, often enough that one body of every pair that touches is displaced alone.
+    """Run the operations of contacts until each body of every pair that touches was displaced alone.
 
     Bodies that touch each other are displaced one after the other: those with a bit of their number, then
     those without it, for every bit that tells two of them apart.
@@ -96,7 +100,7 @@ def _displace_bodies(header, operations, sets):
 
 @outline
 def _linearize(header):
-    """Repeat the step, and fill the numbers of `analytic_stages.py`; false where another method solved rows."""
+    """Repeat the step, fill the numbers of `analytic_stages.py`; false where another method solved rows."""
     operations = matrix(address_as(header[OPERATIONS], int64), 0, header[PUT_BACK], OPERATION)
     sets = matrix(address_as(header[SETS], int64), 0, header[SET_COUNT], 4)
     operate(operations, 0, header[BEGUN], sets)
@@ -158,35 +162,35 @@ def _add_turned(b, c, phi, x, sign):
 
 
 @inline
-def _solve_one(L, first, column, x_io):
-    """Column `column` of x becomes H^-1 of it, for rows from `first` on; see `solve_group`."""
+def _solve_one(L, x_io):
+    """x becomes H^-1 x, by the factor of a group; see `solve_group`."""
     n = L.shape[0]
     for k in range(n - 1, -1, -1):
-        y = x_io[first + k, column] * L[k, k]
-        x_io[first + k, column] = y
+        y = x_io[k] * L[k, k]
+        x_io[k] = y
         for i in range(k):
-            x_io[first + i, column] -= L[k, i] * y
+            x_io[i] -= L[k, i] * y
     for k in range(n):
-        y = x_io[first + k, column]
+        y = x_io[k]
         for i in range(k):
-            y -= L[k, i] * x_io[first + i, column]
-        x_io[first + k, column] = y * L[k, k]
+            y -= L[k, i] * x_io[i]
+        x_io[k] = y * L[k, k]
 
 
 @inline
 def _residual_step(header, lin, groups, h):
     """How far h times a Newton step from the accelerations of the step is, over one and the largest speed."""
     nv, numbers = header[s.NV], address_as(header[s.NUMBERS], float64)
-    v, x_out = address_as(header[s.END_V], float64), matrix(pointer_as(lin.w, float64), 0, nv, 1)
+    v, x = address_as(header[s.END_V], float64), lin.w
     worst, scale = 0.0, 1.0
     for p in range(nv):
-        x_out[p, 0] = lin.residual[groups.order[p]]
+        x[p] = lin.residual[groups.order[p]]
         scale = max(scale, 1.0 + abs(v[p]))
     for g in range(groups.count[0]):
         first, n, at = groups.of[g, 0], groups.of[g, 1], groups.of[g, 2]
-        _solve_one(matrix(numbers, 4 * nv * nv + at, n, n), first, 0, x_out)
+        _solve_one(matrix(numbers, 4 * nv * nv + at, n, n), vector(pointer_as(x, float64), first, n))
     for p in range(nv):
-        off = h * abs(x_out[p, 0])
+        off = h * abs(x[p])
         if not off <= worst:
             worst = off
     return worst / scale
@@ -200,7 +204,7 @@ def step_columns(header, terms, values, tangent, scratch, out):
     """Derivatives of the tangent of the state after a step along columns of changes.
 
     terms: source, number and column of every change, and their values. tangent: which of displacements,
-    velocities and activations, one after the other, have a row of `out`. scratch: (4 nv + activations) numbers
+    velocities and activations, one after the other, have a row of `out`. scratch: 4 nv + activations numbers
     a column. Returns how far the accelerations are from the solution of their rows, see `_residual_step`;
     OTHER_METHOD where there are no derivatives.
     """
@@ -215,6 +219,15 @@ def step_columns(header, terms, values, tangent, scratch, out):
         for j in range(out.shape[1]):
             out[i, j] = whole[tangent[i], j]
     return off
+
+
+@inline
+def _solve(L, first, columns, x_io):
+    """`solve_group`; one column alone is a vector."""
+    if columns == 1:
+        _solve_one(L, vector(pointer_as(x_io, float64), first, L.shape[0]))
+    else:
+        s.solve_group(L, first, columns, x_io)
 
 
 @inline
@@ -255,7 +268,7 @@ def _columns(header, terms, values, x, y, out):
             x[place[i], j] += value * lin.joint[i, 1 + FORCE]
         elif source == BY_BODY:
             _add_body_force(tm, tc, td, links[i // 6], i % 6, value, place, j, x)
-        else:
+        elif source >= 0:
             first = CONTROL if source == BY_CONTROL else ACTIVATION
             for u in range(actuators.shape[0]):
                 owns = u == i if source == BY_CONTROL else actuators[u, 2] == i
@@ -273,14 +286,14 @@ def _columns(header, terms, values, x, y, out):
     for g in range(groups.count[0]):
         first, n, at, damped = groups.of[g, 0], groups.of[g, 1], groups.of[g, 2], groups.of[g, 3]
         # x = H^-1 dr = -da
-        s.solve_group(matrix(numbers, 4 * nv * nv + at, n, n), first, columns, x)
+        _solve(matrix(numbers, 4 * nv * nv + at, n, n), first, columns, x)
         if damped == 1:
             # -da' = x - (M + h D)^-1 (h D x + d(M w))
             for p in range(first, first + n):
                 b = lin.damping[order[p]]
                 for j in range(columns):
                     y[p, j] += b * x[p, j]
-            s.solve_group(matrix(numbers, 5 * nv * nv + at, n, n), first, columns, y)
+            _solve(matrix(numbers, 5 * nv * nv + at, n, n), first, columns, y)
             for p in range(first, first + n):
                 for j in range(columns):
                     x[p, j] -= y[p, j]
@@ -297,7 +310,9 @@ def _columns(header, terms, values, x, y, out):
         phi = (h * v[i], h * v[i + 1], h * v[i + 2])
         made = _turn_of(phi[0], phi[1], phi[2])
         for j in range(columns):
-            a, b, c = _add_turned(made.sine, made.versine, phi, (out[i, j], out[i + 1, j], out[i + 2, j]), -1.0)
+            a, b, c = _add_turned(
+                made.sine, made.versine, phi, (out[i, j], out[i + 1, j], out[i + 2, j]), -1.0
+            )
             w = (out[nv + i, j], out[nv + i + 1, j], out[nv + i + 2, j])
             e, f, g = _add_turned(made.versine, made.rest, phi, w, -1.0)
             # what is added to every degree of freedom below is taken off here
@@ -333,7 +348,7 @@ def _add_body_force(tm, tc, td, link, k, value, place, column, x_io):
     label="gradients of a step",
 )
 def step_gradient(header, tangent, controls, given, out):
-    """The gradient by the tangent of the state that a step began with, then by controls, from that by its end.
+    """The gradient by the tangent that a step began with, then by controls, from that by its end.
 
     tangent: which of displacements, velocities and activations, one after the other, are numbers of `given`.
     controls: source and number of each. Returns what `step_columns` does.
@@ -342,23 +357,24 @@ def step_gradient(header, tangent, controls, given, out):
         return OTHER_METHOD
     nv, activations = header[s.NV], header[ACTIVATIONS]
     size, scratch = 2 * nv + activations, pointer_as(s.linear_of(header).columns, float64)
-    x, g, state = matrix(scratch, 0, nv, 2), vector(scratch, 2 * nv, size), vector(scratch, 2 * nv + size, size)
+    w, y = vector(scratch, 0, nv), vector(scratch, nv, nv)
+    g, state = vector(scratch, 2 * nv, size), vector(scratch, 2 * nv + size, size)
     for i in range(size):
         g[i] = 0.0
     for i in range(tangent.shape[0]):
         g[tangent[i]] = given[i]
-    off = _pull_back(header, g, x, state)
+    off = _pull_back(header, g, w, y, state)
     n = tangent.shape[0]
     for i in range(n):
         out[i] = state[tangent[i]]
-    _by_controls(header, controls, g, x, vector(pointer_as(out, float64), n, controls.shape[0]))
+    _by_controls(header, controls, g, w, vector(pointer_as(out, float64), n, controls.shape[0]))
     _put_back(header)
     return off
 
 
 @inline
-def _pull_back(header, g, x, state):
-    """The gradient by the whole state; w in the first column of x, (nv, 2)."""
+def _pull_back(header, g, x, y, state):
+    """The gradient by the whole state; x becomes w = H^-1 dL/da in the order of groups. y: scratch."""
     actuators = matrix(address_as(header[ACTUATORS], int64), 0, header[ACTUATOR_COUNT], 3)
     turns = matrix(address_as(header[TURNS], int64), 0, header[TURN_COUNT], 2)
     nv, numbers = header[s.NV], address_as(header[s.NUMBERS], float64)
@@ -388,40 +404,46 @@ def _pull_back(header, g, x, state):
 
     # through accelerations: w = H^-1 (1 - h D (M + h D)^-1) dL/da'
     for p in range(nv):
-        x[p, 0] = h * state[nv + order[p]]
-        x[p, 1] = 0.0
+        x[p] = h * state[nv + order[p]]
+        y[p] = 0.0
     for k in range(groups.count[0]):
         first, n, at, damped = groups.of[k, 0], groups.of[k, 1], groups.of[k, 2], groups.of[k, 3]
         if damped == 1:
             for p in range(first, first + n):
-                x[p, 1] = x[p, 0]
-            _solve_one(matrix(numbers, 5 * nv * nv + at, n, n), first, 1, x)
+                y[p] = x[p]
+            _solve_one(matrix(numbers, 5 * nv * nv + at, n, n), vector(pointer_as(y, float64), first, n))
             for p in range(first, first + n):
-                x[p, 0] -= lin.damping[order[p]] * x[p, 1]
-        _solve_one(matrix(numbers, 4 * nv * nv + at, n, n), first, 0, x)
+                x[p] -= lin.damping[order[p]] * y[p]
+        _solve_one(matrix(numbers, 4 * nv * nv + at, n, n), vector(pointer_as(x, float64), first, n))
     for p in range(nv):
-        i, w, y = order[p], x[p, 0], x[p, 1]
+        i, w = order[p], x[p]
         for j in range(nv):
-            state[j] += y * lin.dMw[i, j] - w * lin.dq[i, j]
+            state[j] -= w * lin.dq[i, j]
+        for j in range(nv):
             state[nv + j] -= w * lin.dv[i, j]
+        if y[p] != 0.0:
+            for j in range(nv):
+                state[j] += y[p] * lin.dMw[i, j]
 
     # actuators
     for k in range(activations):
         state[2 * nv + k] = 0.0
     for u in range(actuators.shape[0]):
         d, rank, at = actuators[u, 0], actuators[u, 1], actuators[u, 2]
-        w = x[place[d], 0]
+        w = x[place[d]]
         if at >= 0:
-            y = g[2 * nv + at]
-            state[2 * nv + at] = y * slopes[at, 1 + ACTIVATION + rank] - w * lin.joint[d, 1 + ACTIVATION + rank]
-            state[d] += y * slopes[at, 1 + Q]
-            state[nv + d] += y * slopes[at, 1 + V]
+            b = g[2 * nv + at]
+            state[2 * nv + at] = (
+                b * slopes[at, 1 + ACTIVATION + rank] - w * lin.joint[d, 1 + ACTIVATION + rank]
+            )
+            state[d] += b * slopes[at, 1 + Q]
+            state[nv + d] += b * slopes[at, 1 + V]
     return off
 
 
 @inline
-def _by_controls(header, controls, g, x, out):
-    """The gradient by controls, with w in the first column of x."""
+def _by_controls(header, controls, g, w, out):
+    """The gradient by controls, from w in the order of groups."""
     nv, lin, place = header[s.NV], s.linear_of(header), s.grouping_of(header).place
     actuators = matrix(address_as(header[ACTUATORS], int64), 0, header[ACTUATOR_COUNT], 3)
     links = vector(address_as(header[LINKS], int64), 0, header[LINK_COUNT])
@@ -433,10 +455,10 @@ def _by_controls(header, controls, g, x, out):
         source, i = controls[k, 0], controls[k, 1]
         out[k] = 0.0
         if source == BY_FORCE:
-            out[k] = -x[place[i], 0] * lin.joint[i, 1 + FORCE]
+            out[k] = -w[place[i]] * lin.joint[i, 1 + FORCE]
         elif source == BY_CONTROL:
             d, rank, at = actuators[i, 0], actuators[i, 1], actuators[i, 2]
-            out[k] = -x[place[d], 0] * lin.joint[d, 1 + CONTROL + rank]
+            out[k] = -w[place[d]] * lin.joint[d, 1 + CONTROL + rank]
             if at >= 0:
                 out[k] += g[2 * nv + at] * slopes[at, 1 + CONTROL + rank]
         elif source == BY_BODY and links[i // 6] > 0:
@@ -447,5 +469,5 @@ def _by_controls(header, controls, g, x, out):
                 S = load_motion(pos.dof_S, d)
                 p = velocity_at(S, arm)
                 along = (S.ang.x, S.ang.y, S.ang.z, p.x, p.y, p.z)
-                out[k] += x[place[d], 0] * along[j]
+                out[k] += w[place[d]] * along[j]
                 d = chain.dof_parent[d]

@@ -43,7 +43,14 @@ from worldline._src.scalar.memory import (
     vector,
 )
 from worldline._src.scalar.ops import sqrt
-from worldline._src.spatial.motion import Force, add_force, load_force, load_motion, store_spatial, velocity_at
+from worldline._src.spatial.motion import (
+    Force,
+    add_force,
+    load_force,
+    load_motion,
+    store_spatial,
+    velocity_at,
+)
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot
 from worldline._src.step.reaching import contacts_of
 
@@ -58,8 +65,8 @@ HEADER = 24
 of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced."""
 
 GROUP = 4
-"""Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices start,
-whether it is damped."""
+"""Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices
+start, whether it is damped."""
 
 
 class Linear(NamedTuple):
@@ -271,7 +278,7 @@ def _load_accelerations(header, n, solution):
 
 @stage
 def linearize_joints(m, c, args, d):
-    """tau, q, v along directions of joints, islands -> r of joints, groups and their Hessians without contacts."""
+    """tau, q, v along directions of joints, islands -> r of joints, groups, Hessians without contacts."""
     tm, tc = address_as(m[TREE_M], int64), constants_like(m[TREE_C], d)
     tau, nv, lin = views.operand_view(tm, tc, d).tau, m[NV], linear_of(m)
     u = views.articulated_view(tm, tc, d).dof_u
@@ -298,7 +305,11 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
         args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
         motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        work, rows, notes = t.work_view(m, c, args, d), t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        work, rows, notes = (
+            t.work_view(m, c, args, d),
+            t.row_view(m, c, args, d),
+            t.row_note_view(m, c, args, d),
+        )
         g = groups.count[0]
         groups.of[g, 0], groups.of[g, 1], groups.of[g, 2] = first, n, at
         groups.count[0] = g + 1
@@ -323,7 +334,9 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
         for k in range(count):
             for j in range(n):
                 if rows.J[k, j] != 0.0:
-                    residual_io[motion.column_dof[j]] = residual_io[motion.column_dof[j]] - rows.J[k, j] * force[k]
+                    residual_io[motion.column_dof[j]] = (
+                        residual_io[motion.column_dof[j]] - rows.J[k, j] * force[k]
+                    )
                     x = value_of(rows.J[k, j])
                     H[j, j] += weight[k] * x * x
 
@@ -333,7 +346,7 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
 
 @stage
 def displace_bodies(m, c, args, d):
-    """poses of bodies -> the same in dual numbers, along unit rotations and translations of those displaced."""
+    """poses of bodies -> the same in dual numbers, along unit rotations and translations."""
     hm, X = address_as(m[HIT_M], int64), address_as(m[HIT_D], float64)
     duals = address_as(m[HIT_DUALS], float64)
     count, at = hm[_NBODY], hm[_BODY_X]
@@ -363,7 +376,7 @@ def displace_bodies(m, c, args, d):
 
 @stage
 def linearize_contacts(m, c, args, d):
-    """contacts along displacements of bodies, v, solved a -> r and its derivatives with contacts; Hessians."""
+    """contacts along displacements of bodies, v, solved a -> r and its derivatives, Hessians."""
     rows_m, rows_c = address_as(m[ROW_M], int64), constants_like(m[ROW_C], d)
     rows_args, rows_d = address_as(m[ROW_ARGS], int64), address_like(m[ROW_D], d)
     _contact_rows(m, rows_m, rows_c, rows_args, rows_d)
@@ -373,13 +386,22 @@ def linearize_contacts(m, c, args, d):
 def _contact_rows(header, m, c, args, d):
     """See `linearize_contacts`."""
     program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups, lin = island.counter, _pairs(m, c, args, d).ids, grouping_of(header), linear_of(header)
+    counter, pair, groups, lin = (
+        island.counter,
+        _pairs(m, c, args, d).ids,
+        grouping_of(header),
+        linear_of(header),
+    )
     tm, tc, td = (
         address_as(header[TREE_M], int64),
         address_as(header[TREE_C], float64),
         address_as(header[TREE_D], float64),
     )
-    pos, chain, weights = views.position_view(tm, tc, td), views.chain_view(tm, tc, td), t.weight_view(m, c, args, d)
+    pos, chain, weights = (
+        views.position_view(tm, tc, td),
+        views.chain_view(tm, tc, td),
+        t.weight_view(m, c, args, d),
+    )
     hm, X = address_as(header[HIT_M], int64), address_as(header[HIT_D], float64)
     touching = contacts.Touching(
         chain.dof_parent,
@@ -414,7 +436,11 @@ def _contact_rows(header, m, c, args, d):
         args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
         motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        work, rows, notes = t.work_view(m, c, args, d), t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        work, rows, notes = (
+            t.work_view(m, c, args, d),
+            t.row_view(m, c, args, d),
+            t.row_note_view(m, c, args, d),
+        )
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
         _load_accelerations(header, n, solution)

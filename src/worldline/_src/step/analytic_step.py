@@ -64,7 +64,14 @@ _LINEAR, _PLAIN_LINEAR = COLLISION + 1, COLLISION + 2
 
 _TREE_STAGES = ("positions", "link_velocities", "center_forces", "accelerations", "composites", "mass_matrix")
 _JOINT_STAGES = ("drive_forces", "no_drive_forces", "actuator_forces", "spring_displacements")
-_CONTACT_STAGES = ("collision_poses", "shape_poses", "narrow_round", "narrow_flat", "narrow_ball", "narrow_convex")
+_CONTACT_STAGES = (
+    "collision_poses",
+    "shape_poses",
+    "narrow_round",
+    "narrow_flat",
+    "narrow_ball",
+    "narrow_convex",
+)
 _STAGES = frozenset(
     (
         *(_TREE_STAGES + _JOINT_STAGES + _CONTACT_STAGES),
@@ -123,7 +130,7 @@ def has_local_forces(sim: Simulation) -> bool:
 
 
 def _actuators(sim: Simulation) -> np.ndarray | None:
-    """Degree of freedom, rank on it and first activation (-1: none) of every actuator; None if one has others."""
+    """Degree of freedom, rank on it and activation (-1: none) of every actuator; None if one has more."""
     if sim.constraints is None:
         return np.zeros((0, 3), np.int64)
     column = sim.constraints.column
@@ -150,10 +157,8 @@ def _actuators(sim: Simulation) -> np.ndarray | None:
 class AnalyticStep(DualStep):
     """A step with local forces, its derivatives as matrices."""
 
-    def __init__(
-        self, sim: Simulation, kept: dict[str, Array], start: Snapshot, present: Snapshot
-    ) -> None:
-        """kept: what the step began with, the values of `start`; present: what is put back after derivatives."""
+    def __init__(self, sim: Simulation, kept: dict[str, Array], start: Snapshot, present: Snapshot) -> None:
+        """kept: what the step began with, the values of `start`; present: what is put back at the end."""
         nv, nlink = sim.model.joint_dof_count, sim.model.arenas.sizes["nlink"]
         self._sim, self._nv = sim, nv
         self._header = np.zeros(p.PROGRAM_HEADER, np.int64)
@@ -188,7 +193,10 @@ class AnalyticStep(DualStep):
             h[p.SPLITS] = int(constraints.step_plan.split)
         if constraints is not None and constraints.collision is not None:
             hits = constraints.collision.column
-            h[p.PAIR_COUNTER], h[p.PUSHES] = address_of(hits.counter), address_of(constraints.column.contact_force)
+            h[p.PAIR_COUNTER], h[p.PUSHES] = (
+                address_of(hits.counter),
+                address_of(constraints.column.contact_force),
+            )
             self._point(p.PAIRS, p.PAIR_COUNT, hits.contact_id)
             self._point(p.BODY_LINK, p.BODY_COUNT, constraints.column.body_link)
 
@@ -281,8 +289,10 @@ class AnalyticStep(DualStep):
         self._parts = (plain, joints, contacts, last)
 
     def _join_operations(self) -> None:
-        """All operations one after the other: begin and repeat the step, joints, contacts, the end; put back."""
-        plain, joints, contacts, last = (np.array(part, np.int64).reshape(-1, OPERATION) for part in self._parts)
+        """All operations one after the other: repeat the step, joints, contacts, finish, put back."""
+        plain, joints, contacts, last = (
+            np.array(part, np.int64).reshape(-1, OPERATION) for part in self._parts
+        )
         # arenas of plain numbers stand behind those of dual numbers
         plain[plain[:, 0] == CALL, 2] += len(self._sets)
         self._sets = np.concatenate([self._sets, self._plain_sets])
@@ -325,7 +335,10 @@ class AnalyticStep(DualStep):
         if "contact_rows" in makers:
             h[s.CONTACT_MAKER] = makers.index("contact_rows")
         if constraints.collision is not None:
-            h[s.HIT_M], h[s.HIT_D] = (address_of(constraints.collision.m), address_of(constraints.collision.d))
+            h[s.HIT_M], h[s.HIT_D] = (
+                address_of(constraints.collision.m),
+                address_of(constraints.collision.d),
+            )
             h[s.HIT_DUALS] = int(self._sets[COLLISION, 3])
 
     # ---- derivatives
@@ -340,11 +353,17 @@ class AnalyticStep(DualStep):
         if plan is None:
             plan = _plan_of(seeds)
             self._plans = [plan, *self._plans[: _PLANS - 1]]
-        size = (4 * self._nv + self._activations) * plan.columns
+        return self.along(plan.terms, plan.values, plan.columns, tangent)
+
+    def along(
+        self, terms: np.ndarray, values: Array, columns: int, tangent: np.ndarray
+    ) -> tuple[Array, float]:
+        """The same by changes: `SOURCES`, number and column of each, (n, 3), and their values."""
+        size = (4 * self._nv + self._activations) * columns
         if len(self._scratch) < size:
             self._scratch = np.zeros(size)
-        out = np.empty((len(tangent), plan.columns))
-        off = p.step_columns(self._header, plan.terms, plan.values, tangent, self._scratch, out)
+        out = np.empty((len(tangent), columns))
+        off = p.step_columns(self._header, terms, values, tangent, self._scratch, out)
         self._require(off)
         return out, off
 

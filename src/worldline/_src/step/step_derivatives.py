@@ -257,6 +257,11 @@ class StepTangent:
         analytic = self._analytic_step(self.kept)
         return None if analytic is None else self._checked(*analytic.columns(seeds, tangent))
 
+    def along(self, terms: np.ndarray, values: Array, columns: int, tangent: np.ndarray) -> Array | None:
+        """The same by changes: `SOURCES`, number and column of each, (n, 3), and their values."""
+        analytic = self._analytic_step(self.kept)
+        return None if analytic is None else self._checked(*analytic.along(terms, values, columns, tangent))
+
     def gradient(self, given: Array, tangent: np.ndarray, controls: np.ndarray) -> Array | None:
         """The gradient by what the last step began with, where it has analytic derivatives; else None.
 

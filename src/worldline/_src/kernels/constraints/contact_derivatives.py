@@ -33,6 +33,7 @@ from worldline._src.kernels.constraints.contact.rows import combined_material
 from worldline._src.kernels.constraints.laws import law_spring, load_law
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST
+from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import pointer_as, vector
 from worldline._src.scalar.ops import constant
@@ -47,8 +48,6 @@ from worldline._src.spatial.motion import (
     velocity_at,
 )
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
-
-from worldline._src.kinds import float64
 
 AXES = 6
 """Axes of a contact: normal and two tangents, then rotations about them."""
@@ -124,7 +123,7 @@ class ContactScratch(NamedTuple):
 
 
 class ContactSums(NamedTuple):
-    """What contacts add to: derivatives of residuals by q and v, residuals, wrenches of links, the Hessian."""
+    """What contacts add to: derivatives of residuals by q and v, residuals, wrenches of links, Hessian."""
 
     dq: Any
     dv: Any
@@ -370,8 +369,8 @@ def _add_geometry(rows, first, end, force, column, touching, body, link, scratch
 def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
     """Add what the contacts of an island do to the derivatives of its residuals; see the module.
 
-    found: contacts of the collision tables; island: members, rows, notes, frames. Each contact adds its motion
-    when the first of its bodies is displaced, its geometry when either is. O(contacts depth^2).
+    found: contacts of the collision tables; island: members, rows, notes, frames. Each contact adds its
+    motion when the first of its bodies is displaced, its geometry when either is. O(contacts depth^2).
     """
     touching, laws, displaced = form.touching, form.laws, form.displaced
     slack, force, weight = solved.slack, solved.force, solved.weight
@@ -399,7 +398,9 @@ def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
             continue
         count = _gather_columns(touching, a, b, scratch.dofs)
         body, link = (body_a, a) if moves_a else (body_b, b)
-        _add_geometry(rows, first, end, force, column, touching, body, link, scratch, count, vectors, sums_io.dq)
+        _add_geometry(
+            rows, first, end, force, column, touching, body, link, scratch, count, vectors, sums_io.dq
+        )
         if not moves_a and a > 0:
             continue
 
