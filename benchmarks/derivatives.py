@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """State and control Jacobians of a step in contact, beside centred differences of MuJoCo (mjd_transitionFD).
 
-Asked: ten times as fast. Both are called in turns, so that they meet the same disturbances; the ratio is the
-median over the turns. MuJoCo differences only Euler steps and controls of actuators, so robots step by
-Euler's rule here, and Worldline is asked for the same columns.
+Asked: ten times as fast, and gradients (vjp) at the cost of four steps. All are called in turns of ten calls,
+in processor time, so that they meet the same disturbances. Ratios are medians over the turns, then those of
+the best turns. MuJoCo differences only Euler steps and controls of actuators, so robots step by Euler's rule, and
+Worldline is asked for the same columns. A step is a call of `world.step()`, or one of those in
+`world.step(n=100)`.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import statistics
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ from worldline import simulation as sx
 from worldline._src.facade import derivatives
 
 ROBOTS = ("hopper", "half_cheetah", "ant", "humanoid")
-WARM_UP, TURNS = 200, 100
+WARM_UP, TURNS, CALLS = 200, 40, 10
 
 
 def _text(robot: str) -> str | None:
@@ -46,11 +48,14 @@ def run(console: Console) -> None:
         "robot",
         "columns",
         "rows",
-        "worldline",
-        "mujoco, centred",
-        "mujoco / worldline",
-        "step",
-        "jvp / step",
+        "ours",
+        "mujoco",
+        "mujoco / ours",
+        "step()",
+        "of 100",
+        "jvp / step()",
+        "vjp / step()",
+        "vjp / of 100",
     ):
         table.add_column(name)
     for robot in ROBOTS:
@@ -60,7 +65,7 @@ def run(console: Console) -> None:
             return
         scene = msd.from_str(text, format="mjcf")
         scene.simulate_option.policy.differentiable = True
-        world = sx.World.from_scene(scene)
+        world, other = sx.World.from_scene(scene), sx.World.from_scene(scene)
         world.step(n=WARM_UP)
         model = mujoco.MjModel.from_xml_string(text)
         data = mujoco.MjData(model)
@@ -74,32 +79,39 @@ def run(console: Console) -> None:
         x[:n] = np.eye(n)
         u[n:, -model.nu :] = np.eye(model.nu)
         seeds = derivatives._seeds(world, layout, x, u)
-        ours, theirs, steps, products = [], [], [], []
         direction = np.ones(n)
-        for _ in range(TURNS):
-            at = [time.perf_counter()]
-            derivatives._columns(world, tangent, layout, seeds)
-            at.append(time.perf_counter())
-            mujoco.mjd_transitionFD(model, data, 1e-6, True, A, B, None, None)
-            at.append(time.perf_counter())
-            world.apply_step_jvp(direction)
-            at.append(time.perf_counter())
-            for times, first, end in zip((ours, theirs, products), at[:-1], at[1:], strict=True):
-                times.append(end - first)
-        start = time.perf_counter()
-        world.step(n=1000)
-        steps = (time.perf_counter() - start) / 1000
-        ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
-        rows = int(data.nefc)
-        micro = [1e6 * statistics.median(times) for times in (ours, theirs)]
+        start = world.get_state(world.state_space())
+
+        calls = (
+            partial(derivatives._columns, world, tangent, layout, seeds),
+            partial(mujoco.mjd_transitionFD, model, data, 1e-6, True, A, B, None, None),
+            partial(world.apply_step_jvp, direction),
+            partial(world.apply_step_vjp, direction),
+            partial(other.step, n=100),
+            other.step,
+        )
+        times = np.zeros((len(calls), TURNS))
+        for turn in range(-1, TURNS):
+            # near the state that derivatives are taken at
+            other.set_state(start)
+            for k, call in enumerate(calls):
+                began = time.thread_time()
+                for _ in range(CALLS):
+                    call()
+                times[k, turn] = time.thread_time() - began
+        times[4] /= 100
+        ours, theirs, forth, back, part, step = 1e6 / CALLS * times
         table.add_row(
             robot,
             str(len(x)),
-            str(rows),
-            f"{micro[0]:.0f}",
-            f"{micro[1]:.0f}",
-            f"{ratio:.2f}",
-            f"{1e6 * steps:.1f}",
-            f"{statistics.median(products) / steps:.1f}",
+            str(int(data.nefc)),
+            f"{np.median(ours):.0f}",
+            f"{np.median(theirs):.0f}",
+            f"{np.median(theirs / ours):.1f}, {theirs.min() / ours.min():.1f}",
+            f"{np.median(step):.1f}",
+            f"{np.median(part):.1f}",
+            f"{np.median(forth / step):.1f}",
+            f"{np.median(back / step):.1f}, {back.min() / step.min():.1f}",
+            f"{np.median(back / part):.1f}, {back.min() / part.min():.1f}",
         )
     console.print(table)

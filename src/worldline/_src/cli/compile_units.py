@@ -38,6 +38,7 @@ def units(scalar: str) -> list[Unit]:
         sensing,  # noqa: F401
         stepping,
     )
+    from worldline._src.step.analytic_stages import displace_bodies, finish_linear, linearize_dynamics
     from worldline._src.step.derivative_stages import factor_mass, settle_islands
     from worldline._src.step.evaluate import SCALARS
     from worldline._src.step.stage_links import all_stages
@@ -56,6 +57,7 @@ def units(scalar: str) -> list[Unit]:
         others = {loop for name, loop in loops if name != scalar}
         found = [one for one in Entry.registry if one not in others]
         stages += [*all_stages(), every_pair, factor_mass]
+        stages += [linearize_dynamics, displace_bodies, finish_linear]
     if scalar != "dual":
         stages += [stage for program in derivatives.ANALYTIC_PROGRAMS for stage in program.stages]
         stages += [*fixed_constraints.STAGES, *fixed_constraints.SENSOR_STAGES]

@@ -21,8 +21,10 @@ from worldline._src.facade import persistence, physical_parameters, state_vector
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.phantom_contacts import phantom_terms
 from worldline._src.facade.physical_parameters import Numbers, numbered, numbers_of
+from worldline._src.facade.values import VectorLike
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step.analytic_step import SOURCES
 from worldline._src.step.step_derivatives import (
     Outcome,
     Seeds,
@@ -46,7 +48,10 @@ class Provenance(Enum):
     """Where a number of a derivative comes from."""
 
     ANALYTIC = "analytic"
-    """A formula: implicit differentiation of the solved rows."""
+    """A formula: derivatives of inverse dynamics, implicit differentiation of the solved rows.
+
+    Parts of a matrix that come from elsewhere have a name of their own.
+    """
     SMOOTHED = "smoothed"
     """A formula for rows with relaxed complementarity, `ContactGradientMode.COMPLEMENTARITY_AWARE`."""
     SURROGATE = "surrogate"
@@ -116,6 +121,12 @@ class _Layout(NamedTuple):
     fields: dict[str, tuple[np.ndarray, np.ndarray]]
     """By field of `Seeds`: columns of controls, and the numbers of the model they are."""
     control_names: tuple[str, ...]
+    controls: np.ndarray
+    """What every control is: see `SOURCES`, and its number in the model, (n, 2); -1: without effect."""
+    changes: np.ndarray
+    """The same of the tangent, then of controls, with a column for each, (n, 3)."""
+    change: np.ndarray
+    """The same with all in the first column."""
     all_columns: Seeds
     """Directions of the Jacobians by state and controls."""
 
@@ -142,10 +153,16 @@ def get_step_derivatives(world: WorldRuntime) -> StepDerivatives:
     )
 
 
-def apply_step_vjp(world: WorldRuntime, loss_gradient: Array) -> StepGradient:
+def apply_step_vjp(world: WorldRuntime, loss_gradient: VectorLike) -> StepGradient:
     """See `World.apply_step_vjp`."""
     tangent, layout = require_tangent(world), _layout(world)
     g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
+    mode = world.contact_gradient_mode
+    if mode is ContactGradientMode.ANALYTIC:
+        made = tangent.gradient(np.ascontiguousarray(g), layout.tangent, layout.controls)
+        if made is not None:
+            n = len(g)
+            return StepGradient(made[:n], made[n:])
     A, B = _jacobians(world, tangent, layout)
     return StepGradient(g @ A, g @ B)
 
@@ -157,6 +174,10 @@ def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> 
     u = np.zeros(len(layout.control_names))
     if control is not None:
         u = values.dof_vector(control, len(u), "control tangent")
+    if world.contact_gradient_mode is ContactGradientMode.ANALYTIC:
+        made = tangent.along(layout.change, np.concatenate([x, u]), 1, layout.tangent)
+        if made is not None:
+            return made[:, 0]
     return _columns(world, tangent, layout, _seeds(world, layout, x[None], u[None]))[:, 0]
 
 
@@ -175,8 +196,12 @@ def jacobians(world: WorldRuntime) -> tuple[Array, Array]:
 def _jacobians(
     world: WorldRuntime, tangent: StepTangent, layout: _Layout, mode: ContactGradientMode | None = None
 ) -> tuple[Array, Array]:
-    n = len(layout.state_names)
-    whole = _columns(world, tangent, layout, layout.all_columns, mode)
+    n, whole = len(layout.state_names), None
+    if (mode or world.contact_gradient_mode) is ContactGradientMode.ANALYTIC:
+        count = len(layout.changes)
+        whole = tangent.along(layout.changes, np.ones(count), count, layout.tangent)
+    if whole is None:
+        whole = _columns(world, tangent, layout, layout.all_columns, mode)
     return whole[:, :n], whole[:, n:]
 
 
@@ -189,6 +214,10 @@ def _columns(
 ) -> Array:
     """Derivatives along directions, (tangent dimension, directions)."""
     mode = mode or world.contact_gradient_mode
+    if mode is ContactGradientMode.ANALYTIC:
+        columns = tangent.columns(seeds, layout.tangent)
+        if columns is not None:
+            return columns
     relaxed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
     made = tangent.differentiate(seeds, relaxed)
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
@@ -250,14 +279,30 @@ def _new_layout(world: WorldRuntime, runtime: Runtime) -> _Layout:
         tangent.append(rows)
         names += numbered(variable.name, len(rows))
     controls = state_vectors.own_space(world, control=True, rigid_only=False)
+    fields = _control_fields(world, runtime, controls)
+    control_names = tuple(name for v in controls.variables for name in numbered(v.name, v.dimension))
+    sources = np.full((len(control_names), 2), -1)
+    for name, (columns, rows) in fields.items():
+        sources[columns] = np.stack([np.full(len(rows), SOURCES[name]), rows], axis=1)
     layout = _Layout(
         np.concatenate([np.zeros(0, np.int64), *tangent]),
         tuple(names),
-        _control_fields(world, runtime, controls),
-        tuple(name for v in controls.variables for name in numbered(v.name, v.dimension)),
+        fields,
+        control_names,
+        sources,
+        np.zeros((0, 3), np.int64),
+        np.zeros((0, 3), np.int64),
         Seeds(),
     )
     n, m = len(layout.state_names), len(layout.control_names)
+    parts = np.array([SOURCES[name] for name in ("displacement", "velocity", "activation")])
+    part = np.minimum(layout.tangent // max(nv, 1), 2)
+    own = np.stack([parts[part], layout.tangent - part * nv], axis=1)
+    what = np.concatenate([own, sources])
+    each, first = np.arange(n + m)[:, None], np.zeros((n + m, 1), np.int64)
+    layout = layout._replace(
+        changes=np.concatenate([what, each], axis=1), change=np.concatenate([what, first], axis=1)
+    )
     unit = np.eye(n + m)
     return layout._replace(all_columns=_seeds(world, layout, unit[:, :n], unit[:, n:]))
 
@@ -302,11 +347,17 @@ def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, 
     constraints = world._live().constraints
     origins = {_parameter_provenance(world, one) for one in parameters}
     of_all = Provenance.FINITE_DIFFERENCE if origins else Provenance.UNSUPPORTED
+    mode = world.contact_gradient_mode
+    smoothed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
+    analytic = not smoothed and require_tangent(world).is_analytic
+    of_steps = Provenance.ANALYTIC if analytic else Provenance.DUAL
     made = {
-        "state_jacobian": Provenance.DUAL,
-        "control_jacobian": Provenance.DUAL,
+        "state_jacobian": of_steps,
+        "control_jacobian": of_steps,
         "parameter_jacobian": origins.pop() if len(origins) == 1 else of_all,
     }
+    if analytic:
+        made["joint forces"] = Provenance.DUAL
     if origins:
         # of both kinds: which columns are not differences
         made |= {
@@ -315,11 +366,9 @@ def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, 
             if _parameter_provenance(world, one) is Provenance.DUAL
             for name in one.names
         }
-    mode = world.contact_gradient_mode
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
         made["open contacts"] = Provenance.SURROGATE
     if constraints is not None and constraints.constrains:
-        smoothed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
         made["constraint solve"] = Provenance.SMOOTHED if smoothed else Provenance.ANALYTIC
         if constraints.collision is not None:
             made["contact geometry"] = Provenance.DUAL

@@ -173,7 +173,7 @@ def inverse_dynamics_jacobians(dof, dof_kind, inertia, pos, work, jacobians_out)
         sped = add_force(momentum(I, load_motion(work.both, d)), _twice_coriolis(B, i, s.ang))
         turn = _twice_transposed(B, i, s)
         f = load_force(F, i)
-        carried = add_force(moved, Force(add(cross(s.ang, f.ang), cross(s.lin, f.lin)), cross(s.ang, f.lin)))
+        carried = add_force(moved, _carried_force(s, f))
         M_out[d, d] = power(push, s) + inertia.dof_armature[d]
         dq_out[d, d], dv_out[d, d] = power(moved, s), power(sped, s)
         e = above[d]
@@ -189,6 +189,76 @@ def inverse_dynamics_jacobians(dof, dof_kind, inertia, pos, work, jacobians_out)
                 dq_out[e, d] = power(carried, s_e)
             rate_e = load_motion(work.rate, e)
             dq_out[d, e] = power(push, load_motion(work.second, e)) + dot(turn, rate_e.ang)
+            e = above[e]
+
+
+@kernel
+def carried_motions(tree, pos, x, link_out, rate_out):
+    """V = sum of S x over the columns that carry a link, and V_c x S of every column, base to tip. O(n).
+
+    link_out: (links, 6), row 0 zero. rate_out: (nv, 6). With velocities, accelerations or any other x.
+    """
+    parent, v_start, v_end, block = tree.link_parent, tree.link_v_start, tree.link_v_end, tree.dof_block
+    for i in range(1, parent.shape[0]):
+        V = load_motion(link_out, parent[i])
+        carrier = V
+        for d in range(v_start[i], v_end[i]):
+            if block[d] == 1:
+                carrier = V
+            S = load_motion(pos.dof_S, d)
+            store_spatial(rate_out, d, cross_motion(carrier, S))
+            V = add_motion(V, scale_motion(S, x[d]))
+        store_spatial(link_out, i, V)
+
+
+@inline
+def _carried_force(s, f):
+    """s x* f."""
+    return Force(add(cross(s.ang, f.ang), cross(s.lin, f.lin)), cross(s.ang, f.lin))
+
+
+@kernel
+def inertial_force_jacobian(dof, dof_kind, pos, second, crb, F, dq_out):
+    """Derivatives of M(q) w by displacements with w held. O(n depth).
+
+    second: V_c x S of `carried_motions` of w; F: M w as forces of subtrees. Only the entries of the tree's
+    pattern are written.
+    """
+    link, above, S = dof.dof_link, dof.dof_parent, pos.dof_S
+    for d in range(link.shape[0]):
+        i = link[d]
+        I, s = load_inertia(crb, i), load_motion(S, d)
+        push, moved = momentum(I, s), momentum(I, load_motion(second, d))
+        carried = add_force(moved, _carried_force(s, load_force(F, i)))
+        dq_out[d, d] = power(moved, s)
+        e = above[d]
+        while e >= 0:
+            s_e = load_motion(S, e)
+            if dof_kind[d] == ANGULAR and dof_kind[e] == ANGULAR and link[e] == i:
+                dq_out[e, d] = power(moved, s_e)
+            else:
+                dq_out[e, d] = power(carried, s_e)
+            dq_out[d, e] = power(push, load_motion(second, e))
+            e = above[e]
+
+
+@kernel
+def subtract_held_forces(dof, dof_kind, pos, F, dq_io):
+    """Derivatives of -S^T F by displacements, for forces on links that are held in world axes. O(n depth).
+
+    F: forces of subtrees. A displacement of q_e turns the columns d that it carries by S_e x S_d; within an
+    orientation the columns turn with each other.
+    """
+    link, above, S = dof.dof_link, dof.dof_parent, pos.dof_S
+    for d in range(link.shape[0]):
+        i = link[d]
+        s, f = load_motion(S, d), load_force(F, i)
+        e = above[d]
+        while e >= 0:
+            x = power(f, cross_motion(load_motion(S, e), s))
+            dq_io[d, e] = dq_io[d, e] - x
+            if dof_kind[d] == ANGULAR and dof_kind[e] == ANGULAR and link[e] == i:
+                dq_io[e, d] = dq_io[e, d] + x
             e = above[e]
 
 

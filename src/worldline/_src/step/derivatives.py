@@ -106,7 +106,7 @@ def inverse_dynamics_derivatives(
         >>> made.dtau_dq.round(6).tolist(), made.dtau_dqdd.tolist()  # m g l and m l^2
         ([[9.81]], [[1.0]])
     """
-    if _is_analytic(model):
+    if is_analytic(model):
         made = _analytic(model, _INVERSE_DYNAMICS, (q, qd, qdd), threads, lanes)
         return InverseDynamicsDerivatives(*made)
     program = programs.INVERSE_DYNAMICS
@@ -136,7 +136,7 @@ def forward_dynamics_derivatives(
         threads: worlds are spread over this many threads.
         lanes: worlds per instruction.
     """
-    if _is_analytic(model) and not model.body_kinematic.any():
+    if is_analytic(model) and not model.body_kinematic.any():
         made = _analytic(model, _FORWARD_DYNAMICS, (q, qd, tau), threads, lanes)
         return ForwardDynamicsDerivatives(*made)
     program = programs.FORWARD_DYNAMICS
@@ -163,7 +163,7 @@ def centroidal_derivatives(model: Model, q: VectorLike, qd: VectorLike) -> Centr
     return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
 
 
-def _is_analytic(model: Model) -> bool:
+def is_analytic(model: Model) -> bool:
     """Whether `kernels/rnea_derivatives.py` has all that acts on the joints of a model."""
     if model.is_relieved or model.arenas.sizes["nbend"]:
         return False

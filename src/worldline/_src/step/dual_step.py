@@ -344,8 +344,8 @@ class DualStep:
         """Repeat the step in plain numbers, from the state that was put."""
         run_once(self._plain, self._plain_sets)
         if sim.constraints is not None and sim.constraints.constrains:
-            _require_newton(sim)
-            _require_known_contacts(sim)
+            require_newton(sim)
+            require_known_contacts(sim)
         run_once(self._first, self._sets)
 
     def run(self, slopes: dict[str, Array], n: int) -> dict[str, Array]:
@@ -398,7 +398,7 @@ def _as_duals(numbers: Array) -> Array:
     return duals
 
 
-def _require_newton(sim: Simulation) -> None:
+def require_newton(sim: Simulation) -> None:
     """Refuse steps of two passes, and islands that were not solved by Newton's method."""
     assert sim.constraints is not None
     counter = sim.constraints.column.counter
@@ -411,7 +411,7 @@ def _require_newton(sim: Simulation) -> None:
         raise CapabilityError("derivatives of a step have rows that Newton's method solved, and no others")
 
 
-def _require_known_contacts(sim: Simulation) -> None:
+def require_known_contacts(sim: Simulation) -> None:
     """Refuse contacts of shapes whose geometry has no exact derivatives.
 
     Iterations between curved surfaces end at a tolerance, and derivatives carried through them are off by

@@ -29,6 +29,8 @@ from worldline._src.kernels.program import caller
 from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step.analytic_stages import linearize_contacts, linearize_joints
+from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.derivative_stages import (
     damp_linearized,
@@ -147,6 +149,8 @@ class StepTangent:
         self._bound: tuple[Any, ...] | None = None
         self._schedule: Any = None
         self._made: DualStep | None = None
+        self._local: tuple[Any, Any, bool] | None = None
+        self._analytic: AnalyticStep | None = None
         self._fields = {name: sim.field(name) for name in KEPT}
         self.layout: tuple[int, Any] | None = None
         """Where the numbers of a World are among those of the model, with the version it was made for."""
@@ -231,15 +235,12 @@ class StepTangent:
 
     def differentiate(self, seeds: Seeds, relaxed: bool = False) -> Sensitivities:
         """Derivatives of the state after the last step along directions; complementarity may be relaxed."""
-        if DISABLED:
-            raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
         kept, sim = self.kept, self._sim
-        self._bind()
-        if self._made is None or self._made.kept is not kept or self._made.key != key_of(sim, relaxed):
-            if found := refused(sim.plan()):
-                raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
-            self._made = (ColumnStep if has_inverse_form(sim) else DualStep)(sim, relaxed, kept)
-        duals = self._made
+        analytic = None if relaxed or not takes(seeds) else self._analytic_step(kept)
+        if analytic is not None:
+            every = np.arange(2 * sim.model.joint_dof_count + len(sim.activation))
+            return Sensitivities(self._checked(*analytic.columns(seeds, every)), sim.model.joint_dof_count)
+        duals = self._dual_step(kept, relaxed)
         self._present.take()
         try:
             self._kept.put()
@@ -250,6 +251,65 @@ class StepTangent:
             return self._directions(duals, kept, seeds)
         finally:
             self._present.put()
+
+    def columns(self, seeds: Seeds, tangent: np.ndarray) -> Array | None:
+        """Rows `tangent` of `differentiate`, where the step has analytic derivatives; else None."""
+        analytic = self._analytic_step(self.kept)
+        return None if analytic is None else self._checked(*analytic.columns(seeds, tangent))
+
+    def along(self, terms: np.ndarray, values: Array, columns: int, tangent: np.ndarray) -> Array | None:
+        """The same by changes: `SOURCES`, number and column of each, (n, 3), and their values."""
+        analytic = self._analytic_step(self.kept)
+        return None if analytic is None else self._checked(*analytic.along(terms, values, columns, tangent))
+
+    def gradient(self, given: Array, tangent: np.ndarray, controls: np.ndarray) -> Array | None:
+        """The gradient by what the last step began with, where it has analytic derivatives; else None.
+
+        given: by rows `tangent` of the displacements, velocities and activations after the step. controls:
+        `SOURCES` and number of each, (n, 2).
+        """
+        analytic = self._analytic_step(self.kept)
+        return None if analytic is None else self._checked(*analytic.gradient(given, tangent, controls))
+
+    @staticmethod
+    def _checked(made: Array, off: float) -> Array:
+        """What was made, of a step that solved its rows."""
+        _refuse(off, _SAME)
+        return made
+
+    @property
+    def is_analytic(self) -> bool:
+        """Whether the last step has analytic derivatives."""
+        return self._analytic_step(self.kept) is not None
+
+    def _analytic_step(self, kept: dict[str, Array]) -> AnalyticStep | None:
+        """The last step for analytic derivatives, None where it has forces without them."""
+        sim = self._sim
+        self._bind()
+        if self._local is None or self._local[0] is not sim.schedule or self._local[1] is not sim.sets:
+            self._require_supported()
+            self._local, self._analytic = (sim.schedule, sim.sets, has_local_forces(sim)), None
+        if not self._local[2]:
+            return None
+        made = self._analytic
+        if made is None or made.kept is not kept or not made.is_current(self._kept, self._present):
+            made = self._analytic = AnalyticStep(sim, kept, self._kept, self._present)
+        return made
+
+    def _dual_step(self, kept: dict[str, Array], relaxed: bool) -> DualStep:
+        """The last step in dual numbers."""
+        sim = self._sim
+        self._bind()
+        if self._made is None or self._made.kept is not kept or self._made.key != key_of(sim, relaxed):
+            self._require_supported()
+            self._made = (ColumnStep if has_inverse_form(sim) else DualStep)(sim, relaxed, kept)
+        return self._made
+
+    def _require_supported(self) -> None:
+        if DISABLED:
+            raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
+        if found := refused(self._sim.plan()):
+            raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
 
     def _require_solved(self, duals: DualStep) -> None:
         """Refuse steps whose accelerations are not those that solve their rows."""
@@ -412,7 +472,7 @@ def dual_stages() -> list[Stage]:
     never = frozenset((*_REFUSED, "fixed"))
     found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]] + [mass_of_island]
     found += [differentiate_islands, relax_islands, residual_of_dynamics, residual_of_forces]
-    found += [linearize_accelerations, damp_linearized]
+    found += [linearize_accelerations, damp_linearized, linearize_joints, linearize_contacts]
     for row in TABLE:
         left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
         left_out = left_out or row.stage is solve_islands

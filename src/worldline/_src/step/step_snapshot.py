@@ -17,6 +17,7 @@ class Snapshot:
 
     Attributes:
         values: copies of the arrays, by name; the same arrays for as long as the Snapshot lives.
+        taking, putting: the operations of `take` and `put`; other ones after `bind`.
     """
 
     values: dict[str, np.ndarray]
@@ -32,12 +33,12 @@ class Snapshot:
         # doubles are copied as integers are
         take = [(INTEGERS, address_of(one), address_of(copy), one.size) for one, copy in pairs]
         put = [(kind, target, source, count) for kind, source, target, count in take]
-        self._take, self._put = (np.array(made, np.int64).reshape(-1, OPERATION) for made in (take, put))
+        self.taking, self.putting = (np.array(made, np.int64).reshape(-1, OPERATION) for made in (take, put))
 
     def take(self) -> None:
         """Copy the arrays."""
-        run_once(self._take, _NO_SETS)
+        run_once(self.taking, _NO_SETS)
 
     def put(self) -> None:
         """Give the arrays the values of the copies."""
-        run_once(self._put, _NO_SETS)
+        run_once(self.putting, _NO_SETS)

@@ -91,7 +91,7 @@ def _span(notes, k, width):
 
 
 @inline
-def _slacks(rows, notes, n, a, slack_out):
+def row_slacks(rows, notes, n, a, slack_out):
     """J a - aref, with the acceleration held: derivatives are those of J and aref."""
     for k in range(n):
         total = -rows.aref[k]
@@ -102,7 +102,7 @@ def _slacks(rows, notes, n, a, slack_out):
 
 
 @inline
-def _forces(rows, n, slack, force_out, weight_out):
+def row_forces(rows, n, slack, force_out, weight_out):
     """Forces of all rows, and the weight of each in the Hessian; SLIDING_CONE for those of a sliding cone."""
     k = 0
     while k < n:
@@ -368,9 +368,9 @@ def _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, 
     hide_prescribed(solution_out.column_dof[:columns], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
     slack, force = work_out.slack[0], solution_out.row_force
     weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
-    _slacks(rows, notes, n, a, slack)
+    row_slacks(rows, notes, n, a, slack)
     corrected = _de_saxce(island_io.members, island_io.frames, rows, slack)
-    _forces(rows, n, slack, force, weight)
+    row_forces(rows, n, slack, force, weight)
     share = vector(pointer_as(work_out.slack[1], float64), n, n)
     for k in range(n):
         share[k] = 1.0
@@ -489,11 +489,11 @@ def settle_rows(chain, prescribed, island_io, work_out, solution_out, a_io):
     hide_prescribed(solution_out.column_dof[: a.shape[0]], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
     moved, scale = 0.0, 1.0
     for turn in range(SETTLING_STEPS):
-        _slacks(rows, notes, n, a, slack)
+        row_slacks(rows, notes, n, a, slack)
         corrected = _de_saxce(members, frames, rows, slack)
         if turn == 0:
             _lift(members, frames, rows, kept, slack, defect)
-        _forces(rows, n, slack, force, weight)
+        row_forces(rows, n, slack, force, weight)
         for k in range(n):
             share[k] = 1.0
         if turn == 0:

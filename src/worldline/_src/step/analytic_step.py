@@ -1,0 +1,404 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Analytic derivatives of steps whose forces are local: as columns, and backwards from a gradient.
+
+At the accelerations a that the step found, r(q, v, u, a) = RNEA(q, v, a) - tau - J^T f vanishes, so that
+da = -H^-1 (dr/dq dq + dr/dv dv + dr/du du) with H = M + J^T W J. What r is made of decides how it is
+differentiated:
+
+    RNEA        formulas [Carpentier & Mansard 2018], `kernels/rnea_derivatives.py`
+    tau, rows   forces of drives, springs, dampers and actuators, rows of limits and joint friction: each acts
+    of joints   on one degree of freedom and depends on its coordinate, velocity and actuators alone, so all
+                of their derivatives come from one pass of dual numbers, with every coordinate changed at once
+                along the first direction, every velocity along the second (compressed differentiation
+                [Curtis, Powell & Reid 1974])
+    contacts    dual numbers along displacements of bodies, and formulas; `contact_derivatives.py`
+
+The same matrices serve both products: H is symmetric, so a gradient goes back through one solve with its
+factor, w = H^-1 dL/da, and the products w^T dr/dx. Steps with forces of other kinds are differentiated in
+dual numbers (`column_step.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worldline._src.duals.kind import dual_address
+from worldline._src.kernels.constraints.tables import NUMBER
+from worldline._src.kernels.narrowphase.dispatch import narrow_sort
+from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
+from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
+from worldline._src.kinds import float64
+from worldline._src.model.compile import constant_views
+from worldline._src.named_tuple import NamedTuple
+from worldline._src.scalar.memory import address_of
+from worldline._src.spatial.poses import Array
+from worldline._src.step import analytic_program as p
+from worldline._src.step import analytic_stages as s
+from worldline._src.step import stages as trees
+from worldline._src.step.column_step import has_inverse_form
+from worldline._src.step.derivatives import is_analytic
+from worldline._src.step.dual_step import (
+    CALL,
+    INTEGERS,
+    NUMBERS,
+    OPERATION,
+    STRUCTURE,
+    DualStep,
+    Operation,
+    obeys_coulomb,
+    quaternions,
+    require_known_contacts,
+    require_newton,
+)
+from worldline._src.step.island_stages import solve_islands
+from worldline._src.step.simulation import Simulation
+from worldline._src.step.step_snapshot import Snapshot
+from worldline._src.step.step_stages import accelerations
+from worldline._src.step.step_table import COLLISION, LOG, MULTIBODY, USER, called_stages
+
+_LINEAR, _PLAIN_LINEAR = COLLISION + 1, COLLISION + 2
+"""Sets of arenas of the stages of derivatives: the header, and the trees in dual or plain numbers."""
+
+_TREE_STAGES = ("positions", "link_velocities", "center_forces", "accelerations", "composites", "mass_matrix")
+_JOINT_STAGES = ("drive_forces", "no_drive_forces", "actuator_forces", "spring_displacements")
+_CONTACT_STAGES = (
+    "collision_poses",
+    "shape_poses",
+    "narrow_round",
+    "narrow_flat",
+    "narrow_ball",
+    "narrow_convex",
+)
+_STAGES = frozenset(
+    (
+        *(_TREE_STAGES + _JOINT_STAGES + _CONTACT_STAGES),
+        *("add_passive_forces", "advance_activations", "solve_islands", "damp_implicitly"),
+        *("semi_implicit_euler", "count_step"),
+    )
+) | STRUCTURE - {"keep_smooth", "solve_velocities", "correct_positions", "narrow_surface"}
+"""Stages of steps that have analytic derivatives."""
+_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
+"""Their makers of rows."""
+
+_RANKS = 2
+SOURCES = {
+    "displacement": p.BY_Q,
+    "velocity": p.BY_V,
+    "force": p.BY_FORCE,
+    "control": p.BY_CONTROL,
+    "activation": p.BY_ACTIVATION,
+    "body_f": p.BY_BODY,
+}
+"""What directions change."""
+_PLANS = 2
+"""Columns that are kept, for the seeds used last."""
+
+
+class _Plan(NamedTuple):
+    """Columns along given seeds."""
+
+    given: Any
+    terms: np.ndarray
+    """Source, number and column of every change, (n, 3)."""
+    values: Array
+    columns: int
+
+
+def has_local_forces(sim: Simulation) -> bool:
+    """Whether all that acts in a step has analytic derivatives; see the module."""
+    if not has_inverse_form(sim) or not is_analytic(sim.model):
+        return False
+    if any(stage.name not in _STAGES for stage, place in sim.schedule if place not in (LOG, USER)):
+        return False
+    # drives of orientations depend on displacements by the logarithm of a rotation
+    turns = quaternions(sim.model)[:, 1:] + np.arange(3)
+    if sim.model.joint_target_ke[turns].any():
+        return False
+    constraints = sim.constraints
+    if constraints is None:
+        return True
+    makers = {row.stage.name for row in called_stages(constraints.step_plan) if row.link is None}
+    column = constraints.column
+    if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
+        return False
+    if constraints.collision is not None and obeys_coulomb(constraints):
+        return False
+    return _actuators(sim) is not None
+
+
+def _actuators(sim: Simulation) -> np.ndarray | None:
+    """Degree of freedom, rank on it and activation (-1: none) of every actuator; None if one has more."""
+    if sim.constraints is None:
+        return np.zeros((0, 3), np.int64)
+    column = sim.constraints.column
+    found: list[tuple[int, int, int]] = []
+    used: dict[int, int] = {}
+    for u in range(len(column.control)):
+        first, end = column.act_span[u].tolist()
+        kind = column.act_kind[u]
+        local = end - first == 1 and column.act_hold[u, 0] == LINEAR_LENGTH and column.act_tendon[u] < 0
+        if not local or (kind[3] >= 0 and kind[5] != 1):
+            return None
+        dof = int(column.act_dof[first])
+        rank = used.get(dof, 0)
+        if rank >= _RANKS:
+            return None
+        used[dof] = rank + 1
+        found.append((dof, rank, int(kind[3])))
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+# ---- the step
+
+
+class AnalyticStep(DualStep):
+    """A step with local forces, its derivatives as matrices."""
+
+    def __init__(self, sim: Simulation, kept: dict[str, Array], start: Snapshot, present: Snapshot) -> None:
+        """kept: what the step began with, the values of `start`; present: what is put back at the end."""
+        nv, nlink = sim.model.joint_dof_count, sim.model.arenas.sizes["nlink"]
+        self._sim, self._nv = sim, nv
+        self._header = np.zeros(p.PROGRAM_HEADER, np.int64)
+        self._numbers = np.zeros(s.linear_size(nv, nlink))
+        self._groups = np.zeros(s.grouping_size(nv), np.int64)
+        self._solved = np.zeros(nv)
+        self._plans: list[_Plan] = []
+        self._scratch = np.zeros(0)
+        found = _actuators(sim)
+        assert found is not None
+        self._actuators = found
+        self._turns = np.ascontiguousarray(quaternions(sim.model))
+        self._links = np.ascontiguousarray(constant_views(sim.model.arenas)["body_link"], np.int64)
+        self._snapshots = start, present
+        super().__init__(sim, False, kept)
+        self._make_inputs(sim)
+        self._activations = self._sizes.get("activation", 0)
+        h = self._header
+        h[s.NV], h[s.NLINK], h[p.ACTIVATIONS] = nv, nlink, self._activations
+        h[s.START_V], h[s.END_V] = address_of(kept["v"]), address_of(sim.field("v"))
+        h[s.ACTIVATED] = self._place("activation") if self._activations else address_of(self._numbers)
+        self._join_operations()
+        self._point(p.SETS, p.SET_COUNT, self._sets)
+        self._point(p.ACTUATORS, p.ACTUATOR_COUNT, self._actuators)
+        self._point(p.TURNS, p.TURN_COUNT, self._turns)
+        self._point(p.LINKS, p.LINK_COUNT, self._links)
+        self._point(p.INPUTS, p.INPUT_COUNT, self._input_table)
+        self._point(p.DIRECTIONS, p.DIRECTION_COUNT, self._directions)
+        constraints = sim.constraints
+        if constraints is not None and constraints.constrains:
+            h[p.ROW_COUNTER] = address_of(constraints.column.counter)
+            h[p.SPLITS] = int(constraints.step_plan.split)
+        if constraints is not None and constraints.collision is not None:
+            hits = constraints.collision.column
+            h[p.PAIR_COUNTER], h[p.PUSHES] = (
+                address_of(hits.counter),
+                address_of(constraints.column.contact_force),
+            )
+            self._point(p.PAIRS, p.PAIR_COUNT, hits.contact_id)
+            self._point(p.BODY_LINK, p.BODY_COUNT, constraints.column.body_link)
+
+    def _point(self, address: int, count: int, array: np.ndarray) -> None:
+        """Let two numbers of the header say where an array is and how many rows it has."""
+        self._header[address], self._header[count] = address_of(array), len(array)
+
+    def _make_inputs(self, sim: Simulation) -> None:
+        """Values of the step in dual numbers, with the direction that changes each."""
+        nv = self._nv
+        turns = set((self._turns[:, :1] + np.arange(4)).reshape(-1).tolist())
+        directions = {
+            "q": [-1 if i in turns else p.Q for i in range(self._sizes["q"])],
+            "v": [p.V] * nv,
+            "force": [p.FORCE] * nv,
+            "control": (p.CONTROL + self._actuators[:, 1]).tolist(),
+        }
+        if "activation" in self._sizes:
+            ranks = [-1] * self._sizes["activation"]
+            for _, rank, at in self._actuators.tolist():
+                if at >= 0:
+                    ranks[at] = p.ACTIVATION + rank
+            directions["activation"] = ranks
+        inputs, flat = [], []
+        for name, size in self._sizes.items():
+            if name in ("a", "body_f"):
+                continue
+            inputs.append((self._place(name), size, address_of(self.kept[name]), len(flat)))
+            flat += directions.get(name, [-1] * size)
+        self._input_table = np.array(inputs, np.int64).reshape(-1, 4)
+        self._directions = np.array(flat, np.int64)
+
+    # ---- operations
+
+    def _make_operations(self, sim: Simulation) -> None:
+        """The step in plain numbers, then what its derivatives are made of."""
+        index, constant, arguments, _ = sim.sets[MULTIBODY]
+        h, data = self._header, sim.data
+        h[s.TREE_M], h[s.TREE_C], h[s.TREE_D] = address_of(index), address_of(constant), address_of(data)
+        h[s.NUMBERS], h[s.GROUPS] = address_of(self._numbers), address_of(self._groups)
+        h[s.SOLVED], h[s.CONTACT_MAKER] = address_of(self._solved), -1
+        dual = [address_of(x) for x in (h, constant, arguments, self._trees)]
+        plain_set = [*dual[:3], address_of(data)]
+        self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
+
+        plain: list[Operation] = []
+        names = {stage.name for stage, place in sim.schedule if place not in (LOG, USER)}
+        joints: list[Operation] = [(CALL, s.linearize_dynamics.address(float64), _PLAIN_LINEAR, 0)]
+        contacts: list[Operation] = []
+        after: list[Operation] = []
+        solves = "solve_islands" in names
+        for stage, place in sim.schedule:
+            if place in (LOG, USER):
+                continue
+            if stage is solve_islands:
+                assert self._block is not None
+                self._copy_integers(self._block.m, self._m, plain)
+                self._copy_integers(self._block.args, self._args, plain)
+                plain += self._redirect
+            plain.append((CALL, stage.address(float64), place, 0))
+            if stage is narrow_sort:
+                self._copy_integers(sim.sets[COLLISION][2], self._collision_args, plain)
+                plain += self._redirect_links
+                self._reset_counters(sim, plain, contacts)
+            elif stage is accelerations:
+                plain.append((CALL, trees.composites.address(float64), MULTIBODY, 0))
+            if stage is solve_islands or (stage is accelerations and not solves):
+                # doubles are copied as integers are
+                plain.append((INTEGERS, address_of(sim.a), address_of(self._solved), self._nv))
+            if stage.name in (*_JOINT_STAGES, "add_passive_forces"):
+                joints.append((CALL, dual_address(stage), place, 0))
+            elif stage.name == "advance_activations":
+                after.append((CALL, dual_address(stage), place, 0))
+            elif stage.name == "shape_poses":
+                contacts.append((CALL, s.displace_bodies.address(float64), _PLAIN_LINEAR, 0))
+                contacts.append((CALL, dual_address(fixed_shape_poses), COLLISION, 0))
+            elif stage.name in _CONTACT_STAGES and stage.name != "collision_poses":
+                contacts.append((CALL, dual_address(stage), place, 0))
+        joints.append((CALL, dual_address(s.linearize_joints), _LINEAR, 0))
+        joints += after
+        if contacts:
+            # the columns of contacts are constants
+            for name in ("dof_S", "link_origin"):
+                field = sim.field(name)
+                joints.append((NUMBERS, address_of(field), self._place(name), field.size))
+            contacts.append((CALL, dual_address(s.linearize_contacts), _LINEAR, 0))
+        h[s.IS_DAMPED] = int("damp_implicitly" in names)
+        self._point_at_rows(sim)
+        last = [(CALL, s.finish_linear.address(float64), _PLAIN_LINEAR, 0)]
+        self._parts = (plain, joints, contacts, last)
+
+    def _join_operations(self) -> None:
+        """All operations one after the other: repeat the step, joints, contacts, finish, put back."""
+        plain, joints, contacts, last = (
+            np.array(part, np.int64).reshape(-1, OPERATION) for part in self._parts
+        )
+        # arenas of plain numbers stand behind those of dual numbers
+        plain[plain[:, 0] == CALL, 2] += len(self._sets)
+        self._sets = np.concatenate([self._sets, self._plain_sets])
+        start, present = self._snapshots
+        begin = np.concatenate([present.taking, start.putting, plain, self._first])
+        parts = (begin, joints, contacts, last, present.putting)
+        self._operations, self._begun = np.concatenate(parts), (present.taking, start.putting)
+        ends = np.cumsum([len(part) for part in parts])
+        self._header[p.BEGUN : p.PUT_BACK + 1] = ends
+        self._header[p.OPERATIONS] = address_of(self._operations)
+
+    def is_current(self, start: Snapshot, present: Snapshot) -> bool:
+        """Whether the operations are those of these snapshots, which change when they are bound anew."""
+        taking, putting = self._begun
+        return taking is present.taking and putting is start.putting
+
+    @staticmethod
+    def _copy_integers(source: np.ndarray, target: np.ndarray, operations: list[Operation]) -> None:
+        operations.append((INTEGERS, address_of(source), address_of(target), len(source)))
+
+    def _reset_counters(self, sim: Simulation, plain: list[Operation], contacts: list[Operation]) -> None:
+        """Counters of contacts as they were before any was found."""
+        assert sim.constraints is not None and sim.constraints.collision is not None
+        counter = sim.constraints.collision.column.counter
+        offset = address_of(counter) - address_of(sim.sets[COLLISION][2])
+        copy = np.zeros_like(counter)
+        self._alive.append(copy)
+        plain.append((INTEGERS, address_of(counter), address_of(copy), counter.size))
+        contacts.append((INTEGERS, address_of(copy), address_of(self._collision_args) + offset, counter.size))
+
+    def _point_at_rows(self, sim: Simulation) -> None:
+        """Addresses of the arenas of rows and collision."""
+        h, constraints = self._header, sim.constraints
+        if constraints is None or self._block is None:
+            return
+        if any(stage is solve_islands for stage, _ in sim.schedule):
+            h[s.ROW_M], h[s.ROW_C] = address_of(self._m), address_of(self._block.c)
+            h[s.ROW_ARGS], h[s.ROW_D] = address_of(self._args), address_of(self._rows)
+        makers = [row.stage.name for row in called_stages(constraints.step_plan) if row.link is None]
+        if "contact_rows" in makers:
+            h[s.CONTACT_MAKER] = makers.index("contact_rows")
+        if constraints.collision is not None:
+            h[s.HIT_M], h[s.HIT_D] = (
+                address_of(constraints.collision.m),
+                address_of(constraints.collision.d),
+            )
+            h[s.HIT_DUALS] = int(self._sets[COLLISION, 3])
+
+    # ---- derivatives
+
+    def columns(self, seeds: Any, tangent: np.ndarray) -> tuple[Array, float]:
+        """Repeat the step and take derivatives of the tangent after it by columns; the World stays as it is.
+
+        tangent: which of displacements, velocities and activations, one after the other, have a row. Also how
+        far accelerations of the step are from the solution of its rows, as a share of velocities.
+        """
+        plan = next((one for one in self._plans if one.given is seeds), None)
+        if plan is None:
+            plan = _plan_of(seeds)
+            self._plans = [plan, *self._plans[: _PLANS - 1]]
+        return self.along(plan.terms, plan.values, plan.columns, tangent)
+
+    def along(
+        self, terms: np.ndarray, values: Array, columns: int, tangent: np.ndarray
+    ) -> tuple[Array, float]:
+        """The same by changes: `SOURCES`, number and column of each, (n, 3), and their values."""
+        size = (4 * self._nv + self._activations) * columns
+        if len(self._scratch) < size:
+            self._scratch = np.zeros(size)
+        out = np.empty((len(tangent), columns))
+        off = p.step_columns(self._header, terms, values, tangent, self._scratch, out)
+        self._require(off)
+        return out, off
+
+    def gradient(self, given: Array, tangent: np.ndarray, controls: np.ndarray) -> tuple[Array, float]:
+        """Repeat the step and take the gradient by the tangent and the controls it began with; see `columns`.
+
+        given: the gradient by the tangent after the step. controls: source and number of each, (n, 2).
+        """
+        out = np.empty(len(tangent) + len(controls))
+        off = p.step_gradient(self._header, tangent, controls, given, out)
+        self._require(off)
+        return out, off
+
+    def _require(self, off: float) -> None:
+        """Refuse what another method than Newton's solved, and contacts without derivatives."""
+        if off == p.OTHER_METHOD:
+            require_newton(self._sim)
+        if self._header[p.PAIR_COUNTER] != 0:
+            require_known_contacts(self._sim)
+
+
+def _plan_of(seeds: Any) -> _Plan:
+    """Terms of columns along seeds."""
+    terms, values, columns = [np.zeros((0, 3), np.int64)], [np.zeros(0)], 0
+    for name, rows in seeds._asdict().items():
+        if rows is None:
+            continue
+        columns = max(columns, len(rows))
+        column, number = np.nonzero(rows)
+        if len(column):
+            terms.append(np.stack([np.full(len(column), SOURCES[name]), number, column], axis=1))
+            values.append(rows[column, number])
+    return _Plan(seeds, np.concatenate(terms).astype(np.int64), np.concatenate(values), columns)
+
+
+def takes(seeds: Any) -> bool:
+    """Whether all directions are those that terms have."""
+    return all(rows is None or name in SOURCES for name, rows in seeds._asdict().items())

@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Analytic derivatives of steps beside those in dual numbers, and gradients beside the Jacobians."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from worldline import msd
+from worldline import simulation as sx
+from worldline._src.jit import DISABLED
+from worldline._src.step import step_derivatives
+
+pytestmark = pytest.mark.skipif(DISABLED, reason="dual numbers need the compiler")
+
+gymnasium = pytest.importorskip("gymnasium")
+ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+
+PLANE = '<geom type="plane" size="5 5 .1"/>'
+
+
+def walker(place: str, geom: str, turn: str = "0 0 0") -> str:
+    """A free root with a hinge, a ball and a slide below it."""
+    return f"""<body pos="{place}" euler="{turn}"><freejoint/><geom {geom}/>
+      <body pos=".15 0 0"><joint axis="0 1 .2" damping=".2" stiffness="3" range="-40 30" limited="true"
+          armature=".01"/><geom type="capsule" fromto="0 0 0 .2 0 -.1" size=".04" condim="4"/>
+        <body pos=".2 0 -.1"><joint type="ball" damping=".05"/><geom type="sphere" size=".06" condim="6"
+            friction=".7 .02 .01"/>
+          <body pos="0 0 .1"><joint type="slide" axis="0 0 1" stiffness="200" damping="2" frictionloss=".1"/>
+            <geom type="box" size=".03 .03 .03" condim="1"/></body></body></body></body>"""
+
+
+PAIRED = """<contact><pair geom1="ground" geom2="foot" friction=".5 .8 .01 .02 .03" condim="6"
+    solref=".03 1" solreffriction=".05 .9"/></contact>"""
+SCENES = {
+    "one": (PLANE + walker("0 0 .2", 'type="box" size=".1 .08 .06"'), ""),
+    "leaning on each other": (
+        PLANE
+        + walker("0 0 .15", 'type="box" size=".1 .08 .06"')
+        + walker("0 .1 .32", 'type="capsule" size=".07 .1"', "80 10 20")
+        + walker("2 0 .15", 'type="sphere" size=".1"'),
+        "",
+    ),
+    "own pair": (
+        '<geom name="ground" type="plane" size="5 5 .1"/><body pos="0 0 .1"><freejoint/>'
+        '<geom name="foot" type="sphere" size=".1"/><body pos=".2 0 0"><joint axis="1 1 0"/>'
+        '<geom type="capsule" fromto="0 0 0 .2 0 0" size=".05"/></body></body>',
+        PAIRED,
+    ),
+    "actuators": (
+        """<body><joint name="a" axis="0 1 0" range="-20 10" limited="true" frictionloss=".3" damping=".1"/>
+          <geom type="capsule" fromto="0 0 0 .4 0 0" size=".04"/>
+          <body pos=".4 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".04"
+          /></body></body>""",
+        """<actuator><motor joint="a" gear="3" ctrlrange="-1 1" ctrllimited="true"/><muscle joint="a"
+          lengthrange=".1 2"/><general joint="b" dyntype="filter" dynprm=".05" gainprm="2" biastype="affine"
+          biasprm="0 -3 -.2"/><general joint="b" dyntype="integrator" gainprm=".5"/></actuator>""",
+    ),
+    "in the air": (walker("0 0 3", 'type="box" size=".1 .08 .06"').replace('limited="true"', ""), ""),
+}
+
+
+def differentiable(text: str) -> sx.World:
+    scene = msd.from_str(text, format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    return sx.World.from_scene(scene)
+
+
+def disturb(world: sx.World, rng: np.random.Generator) -> None:
+    state = world.get_state(world.state_space())
+    world.set_state(sx.state.integrate(state, 1e-2 * rng.normal(size=state.tangent_dimension)))
+
+
+def assert_same(world: sx.World, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Analytic derivatives are those in dual numbers, and products those of the matrices."""
+    made, tangent = world.get_step_derivatives(), world._live().tangent
+    assert tangent is not None and tangent.is_analytic
+    g, x = rng.normal(size=len(made.state_names)), rng.normal(size=len(made.state_names))
+    u = rng.normal(size=len(made.control_names))
+    back, forth = world.apply_step_vjp(g), world.apply_step_jvp(x, u)
+    with monkeypatch.context() as patch:
+        patch.setattr(step_derivatives, "has_local_forces", lambda sim: False)
+        tangent._local = None
+        assert not tangent.is_analytic
+        other = world.get_step_derivatives()
+    tangent._local = None
+    assert other.provenance["state_jacobian"] is sx.Provenance.DUAL
+    assert made.provenance["state_jacobian"] is made.provenance["control_jacobian"] is sx.Provenance.ANALYTIC
+    assert made.provenance["joint forces"] is sx.Provenance.DUAL
+    A, B = made.state_jacobian, made.control_jacobian
+    for ours, theirs in ((A, other.state_jacobian), (B, other.control_jacobian)):
+        scale = 1.0 + np.abs(theirs).max(initial=0.0)
+        np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * scale)
+    scale = 1.0 + np.abs(A).max()
+    np.testing.assert_allclose(back.state, g @ A, rtol=0.0, atol=1e-12 * scale)
+    np.testing.assert_allclose(back.control, g @ B, rtol=0.0, atol=1e-12 * scale)
+    np.testing.assert_allclose(forth, A @ x + B @ u, rtol=0.0, atol=1e-12 * scale * len(x))
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("scene", SCENES)
+def test_analytic_derivatives_are_those_in_dual_numbers(scene, cone, monkeypatch):
+    bodies, more = SCENES[scene]
+    text = f'<mujoco><option cone="{cone}"/><worldbody>{bodies}</worldbody>{more}</mujoco>'
+    world, rng, touched = differentiable(text), np.random.default_rng(2), 0
+    if len(world.actuator_controls):
+        world.actuator_controls = rng.uniform(0.1, 0.9, len(world.actuator_controls))
+    for turn in range(4):
+        world.step(n=20)
+        if turn % 2 == 0:
+            disturb(world, rng)
+            world.step()
+        touched += world.compute_step_metrics().active_contact_count
+        assert_same(world, monkeypatch, rng)
+    assert touched > 0 or scene in ("actuators", "in the air")
+
+
+@pytest.mark.parametrize("robot", ["half_cheetah", "humanoid", "humanoidstandup"])
+def test_robots(robot, monkeypatch):
+    text = (ASSETS / f"{robot}.xml").read_text().replace('integrator="RK4"', 'integrator="Euler"')
+    world, rng = differentiable(text), np.random.default_rng(4)
+    world.actuator_controls = 0.3 * rng.uniform(-1.0, 1.0, len(world.actuator_controls))
+    for _ in range(3):
+        world.step(n=40)
+        assert_same(world, monkeypatch, rng)
+
+
+def test_forces_on_links(monkeypatch):
+    world, rng = (
+        differentiable(f"<mujoco><worldbody>{SCENES['one'][0]}</worldbody></mujoco>"),
+        np.random.default_rng(5),
+    )
+    world.step(n=30)
+    tangent = world._live().tangent
+    assert tangent is not None
+    # what acts in the next step only
+    f = 3.0 * rng.normal(size=world._live().sim.field("body_f").shape)
+    world._live().sim.field("body_f")[:] = f
+    world.step()
+    assert np.abs(tangent.kept["body_f"]).max() > 0.0
+    assert_same(world, monkeypatch, rng)
+
+
+@pytest.mark.parametrize(
+    "bodies, more",
+    [
+        ('<body><joint type="ball" stiffness="2"/><geom type="sphere" size=".1" pos=".2 0 0"/></body>', ""),
+        ('<body><joint type="ball" range="0 30" limited="true"/><geom type="sphere" size=".1"/></body>', ""),
+        (
+            '<body><joint name="a" axis="0 1 0"/><geom type="sphere" size=".1" pos=".2 0 0"/></body>',
+            '<tendon><fixed name="t" stiffness="5"><joint joint="a" coef="1"/></fixed></tendon>',
+        ),
+        (
+            '<body><joint name="a" axis="0 1 0"/><geom type="sphere" size=".1" pos=".2 0 0"/></body>',
+            "<actuator>" + '<motor joint="a"/>' * 3 + "</actuator>",
+        ),
+    ],
+    ids=["spring of a ball", "limit of a ball", "tendon", "three actuators"],
+)
+def test_other_forces_are_differentiated_in_dual_numbers(bodies, more):
+    world = differentiable(f"<mujoco><worldbody>{bodies}</worldbody>{more}</mujoco>")
+    world.step(n=3)
+    tangent = world._live().tangent
+    assert tangent is not None and not tangent.is_analytic
+    assert world.check_derivatives().largest_error < 1e-7
+    made = world.get_step_derivatives()
+    assert made.provenance["state_jacobian"] is sx.Provenance.DUAL
+    g = np.arange(1.0, 1.0 + len(made.state_names))
+    np.testing.assert_allclose(world.apply_step_vjp(g).state, g @ made.state_jacobian, rtol=1e-12)
