@@ -145,7 +145,7 @@ def test_a_film_from_the_command_line(scene, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-o", "a.bmp"), ".png, .gif, .mp4"),
+        (("-o", "a.bmp"), ".png or .gif or .mp4"),
         (("-o", "a.png", "--camera", "side", "--position", 1, 2, 3), "not both"),
         (("-o", "a.png", "--width", 0), "--width"),
         ((), "--output"),
