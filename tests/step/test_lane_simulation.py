@@ -160,6 +160,11 @@ REFUSED = {
         <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
         "solves that end early .constraint_solver_tolerance above 0.01.",
     ),
+    "solves of few iterations": (
+        """<mujoco><option iterations="9"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        "solves that end early .constraint_solver_iterations below 10.",
+    ),
     "a line search of few steps": (
         """<mujoco><option ls_iterations="2"/><worldbody><geom type="plane" size="1 1 1"/>
         <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",

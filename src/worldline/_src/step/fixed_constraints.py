@@ -54,6 +54,8 @@ _PAIR_ROOM = 64
 """Near pairs that there is room for at first, beside two of every shape."""
 _UNBREAKABLE = 1e300
 """Forces from which on an equality never breaks."""
+ENOUGH = 10
+"""Iterations within which Newton's method of a World converges; lanes solve to the end whatever is asked."""
 _LOOSEST, _FEWEST, _ROUGHEST = 0.01, 3, 0.1
 """Tolerance of Newton's method, steps and tolerance of its line search: beyond them a World stops where lanes
 do not, so that both would move differently. Within them both find the solution."""
@@ -363,6 +365,8 @@ class FixedConstraints(Constraints):
         if not (newton and self.sizes["nrow"]):
             return []
         found = []
+        if option.constraint_solver_iterations < ENOUGH:
+            found.append(f"solves that end early (constraint_solver_iterations below {ENOUGH})")
         if option.constraint_solver_tolerance > _LOOSEST:
             found.append(f"solves that end early (constraint_solver_tolerance above {_LOOSEST})")
         if option.line_search_iterations < _FEWEST or option.line_search_tolerance > _ROUGHEST:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
 from worldline._src.facade.batch.template import Template
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.step.fixed_constraints import ENOUGH
 from worldline._src.step.lane_simulation import LaneSimulation
 from worldline._src.step.step_table import StepPlan
 
@@ -52,8 +53,6 @@ _WORDS = {
     "boxed": "a boxed problem as the solver of contacts",
     "no_slip": "sweeps against slip (noslip_iterations)",
 }
-_ENOUGH = 10
-"""Iterations within which Newton's method of a World converges; lanes solve to the end whatever is asked."""
 
 
 class LayoutChoice(NamedTuple):
@@ -90,7 +89,7 @@ def obstacles(template: Template) -> tuple[str, ...]:
         if getattr(plan, name) and name not in _SHARED | _OTHERWISE:
             found.append(_WORDS.get(name, name.replace("_", " ")))
     option = template.model.option
-    if plan.rows and option is not None and option.constraint_solver_iterations < _ENOUGH:
+    if plan.rows and option is not None and option.constraint_solver_iterations < ENOUGH:
         count = option.constraint_solver_iterations
         found.append(f"at most {count} iterations of the solver, where a World may stop before it converges")
     if runtime is not None and world is not None:
