@@ -203,6 +203,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         self.worlds = int(worlds)
         self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
         self._elements = UserElements() if elements is None else elements
+        require_kind(self._elements, UserElements, "elements", "LaneSimulation")
         self._room_size: FixedRoom | None = None
         self._start()
 
