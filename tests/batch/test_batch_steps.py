@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from batch_scenes import BOXES, lane_batch, robot, scatter, thread_batch
 
-from worldline import ArgumentError, NotFoundError, ShapeError
+from worldline import ArgumentError, NotFoundError, ShapeError, StepFailure, msd
 from worldline import simulation as sx
 from worldline.model import BatchFailure
 
@@ -324,3 +324,39 @@ def test_a_world_that_the_policy_resets_has_commands_and_time_of_the_start(layou
     assert batch.time.tolist() == [7 * batch.time_step, 0.0, 7 * batch.time_step]
     batch.step(2)
     assert not batch.failures and batch.frame.tolist() == [9, 2, 9]
+
+
+HUGE = {
+    "ball": '<body name="b" pos="0 0 .1"><freejoint/><geom size=".1"/></body>',
+    "limit": '<body name="b"><joint type="slide" axis="1 0 0" range="-.1 .1"/><geom size=".1"/></body>',
+    "friction": '<body name="b"><joint type="slide" axis="1 0 0" frictionloss="1"/><geom size=".1"/></body>',
+}
+
+
+@pytest.mark.parametrize("speed", [1e104, 1e140, 1e152, 1e200, -1e300])
+@pytest.mark.parametrize("name", HUGE)
+def test_worlds_that_go_on_stop_where_squares_overflow_alone_and_in_lanes(name, speed):
+    # contact, limits and friction compare squares; beyond 1e150 no solver means anything by its answer
+    text = f'<mujoco><worldbody><geom type="plane" size="5 5 .1"/>{HUGE[name]}</worldbody></mujoco>'
+    alone = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    alone.divergence_policy = "continue"
+    batch = sx.WorldBatch(alone, 2, layout="lanes")
+    assert batch.divergence_policy is sx.DivergencePolicy.CONTINUE
+    batch.joint_velocities[1, 0] = speed
+    if name == "ball":
+        alone.rigid_bodies["b"].linear_velocity = (speed, 0, 0)
+    else:
+        alone.multibodies[0].joints[0].velocity = [speed]
+    batch.step(3)
+    try:
+        alone.step(n=3)
+        goes_on = True
+        assert alone.step_report().failure is not None
+    except StepFailure:
+        goes_on = False
+    assert batch.frozen.tolist() == [False, not goes_on]
+    assert [failure.world for failure in batch.failures] == [1]
+    if abs(speed) > 1e150:
+        assert not goes_on and batch.joint_velocities[1, 0] == speed and alone.frame == 0
+    elif name != "ball":
+        assert goes_on and alone.frame == 3

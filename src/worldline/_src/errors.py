@@ -313,6 +313,25 @@ def require_kind(given: object, kind: type, what: str, where: str) -> None:
     raise ShapeError(f"{where}: given an object of {name} for '{what}'; allowed: a {kind.__name__}, {source}")
 
 
+def one_of(given: Any, allowed: Iterable[str], what: str) -> str:
+    """A text among those allowed; compares nothing else with them, since arrays have no one answer."""
+    allowed = tuple(allowed)
+    if isinstance(given, str) and given in allowed:
+        return given
+    raise ArgumentError(f"{what} must be {' or '.join(map(repr, allowed))}, got {given!r}")
+
+
+def listed(given: Any, what: str) -> list[Any]:
+    """Several values as a list; a text is one value."""
+    if not isinstance(given, (str, bytes)):
+        try:
+            return list(given)
+        except TypeError:
+            # no iterable, or an array without a dimension
+            pass
+    raise ShapeError(f"{what} must be a list of values, got {given!r}")
+
+
 def refuse_unknown_attribute(given: object, name: str, known: Iterable[str]) -> None:
     """Raise for a public attribute that an object of the package does not have; a user's subclass may."""
     if name[0] == "_" or name in known or not type(given).__module__.startswith("worldline."):

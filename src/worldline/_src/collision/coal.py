@@ -14,7 +14,7 @@ import numpy as np
 
 from worldline._src.collision import results
 from worldline._src.collision.arenas import pose12
-from worldline._src.collision.detector import CollisionDetector
+from worldline._src.collision.detector import CollisionDetector, check_pairs, check_query
 from worldline._src.collision.group import CollisionGroup, OtherGroup
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.errors import CapabilityError
@@ -153,6 +153,7 @@ class CoalDetector(CollisionDetector):
     def collide(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.CollisionOption | None = None
     ) -> results.CollisionResult:
+        check_query("collide", group, other, option, results.CollisionOption)
         option, coal = option or results.CollisionOption(), self._coal
         request = coal.CollisionRequest()
         request.enable_contact = True
@@ -185,8 +186,9 @@ class CoalDetector(CollisionDetector):
         )
 
     def distances(self, group: CollisionGroup, pairs: results.PairsLike) -> results.PairDistances:
+        wanted = check_pairs(group, pairs)
         parts = self._parts(group)
-        rows = np.array([self._closest(parts[a], parts[b]) for a, b in np.asarray(pairs).tolist()])
+        rows = np.array([self._closest(parts[a], parts[b]) for a, b in wanted.tolist()])
         rows = rows.reshape(-1, 10)
         return results.PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
@@ -207,6 +209,7 @@ class CoalDetector(CollisionDetector):
     def distance(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
     ) -> results.DistanceResult:
+        check_query("distance", group, other, option, results.DistanceOption)
         option = option or results.DistanceOption()
         first = self._parts(group)
         second = first if other is None else self._parts(other)

@@ -22,6 +22,7 @@ from worldline._src.errors import (
     nearest_name,
     require_kind,
 )
+from worldline._src.masked import has_masked_entries
 from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 
@@ -178,3 +179,30 @@ def rays_of(start: VectorLike, end: VectorLike) -> tuple[Array, Array]:
         raise ArgumentError("rays need finite starts and ends")
     shape = (rows, 3)
     return np.ascontiguousarray(np.broadcast_to(a, shape)), np.ascontiguousarray(np.broadcast_to(b, shape))
+
+
+def check_query(where: str, group: object, other: object, option: object, kind: type) -> None:
+    """Refuse what are no groups and no options of a query."""
+    require_kind(group, CollisionGroup, "group", where)
+    if other is not None:
+        require_kind(other, CollisionGroup, "other", where)
+    if option is not None:
+        require_kind(option, kind, "option", where)
+
+
+def check_pairs(group: CollisionGroup, pairs: results.PairsLike) -> np.ndarray:
+    """Pairs of different objects of a group, (n, 2)."""
+    require_kind(group, CollisionGroup, "group", "distances")
+    if has_masked_entries(pairs):
+        raise ArgumentError("pairs must not have masked entries; fill them first")
+    try:
+        wanted = np.asarray(pairs)
+    except (ValueError, OverflowError):
+        raise ArgumentError(f"pairs must be n x 2 integers, got {pairs!r}") from None
+    if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):
+        raise ArgumentError(f"pairs must be n x 2 integers, got {wanted.dtype} {wanted.shape}")
+    if len(wanted) and (
+        wanted.min() < 0 or wanted.max() >= len(group) or (wanted[:, 0] == wanted[:, 1]).any()
+    ):
+        raise ArgumentError(f"pairs must name two different objects 0 to {len(group) - 1}")
+    return wanted

@@ -10,13 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from worldline._src.collision import results
-from worldline._src.collision.detector import CollisionDetector, rays_of
+from worldline._src.collision.detector import CollisionDetector, check_pairs, check_query, rays_of
 from worldline._src.collision.group import CollisionGroup, OtherGroup
 from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
-from worldline._src.masked import has_masked_entries
 from worldline._src.spatial.poses import VectorLike
 
 _NO_POINT = np.zeros(3)
@@ -44,7 +43,7 @@ class NativeDetector(CollisionDetector):
     def collide(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.CollisionOption | None = None
     ) -> results.CollisionResult:
-        _check("collide", group, other, option, results.CollisionOption)
+        check_query("collide", group, other, option, results.CollisionOption)
         option = option or results.CollisionOption()
         groups = (group, other or group)
         if not len(group) or (other is not None and not len(other)):
@@ -59,19 +58,7 @@ class NativeDetector(CollisionDetector):
         return _contacts(scene, rows, ids, groups)
 
     def distances(self, group: CollisionGroup, pairs: results.PairsLike) -> results.PairDistances:
-        require_kind(group, CollisionGroup, "group", "distances")
-        if has_masked_entries(pairs):
-            raise ArgumentError("pairs must not have masked entries; fill them first")
-        try:
-            wanted = np.asarray(pairs)
-        except (ValueError, OverflowError):
-            raise ArgumentError(f"pairs must be n x 2 integers, got {pairs!r}") from None
-        if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):
-            raise ArgumentError(f"pairs must be n x 2 integers, got {wanted.dtype} {wanted.shape}")
-        if len(wanted) and (
-            wanted.min() < 0 or wanted.max() >= len(group) or (wanted[:, 0] == wanted[:, 1]).any()
-        ):
-            raise ArgumentError(f"pairs must name two different objects 0 to {len(group) - 1}")
+        wanted = check_pairs(group, pairs)
         scene = self.scene(group)
         if len(scene.shape_body) == len(group):
             _refuse_skipped(scene, wanted)
@@ -84,7 +71,7 @@ class NativeDetector(CollisionDetector):
     def distance(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
     ) -> results.DistanceResult:
-        _check("distance", group, other, option, results.DistanceOption)
+        check_query("distance", group, other, option, results.DistanceOption)
         option = option or results.DistanceOption()
         nothing = results.DistanceResult(
             np.inf, _NO_POINT.copy(), _NO_POINT.copy(), _NO_POINT.copy(), None, None
@@ -116,7 +103,7 @@ class NativeDetector(CollisionDetector):
         end: VectorLike,
         option: results.RaycastOption | None = None,
     ) -> results.RaycastResult:
-        _check("raycast", group, None, option, results.RaycastOption)
+        check_query("raycast", group, None, option, results.RaycastOption)
         a, b = rays_of(start, end)
         if option is not None and option.all_hits:
             return self._all_hits(group, a, b)
@@ -140,15 +127,6 @@ class NativeDetector(CollisionDetector):
         hitting = np.flatnonzero(every.share <= 1.0)
         order = hitting[np.argsort(every.share[hitting], kind="stable")]
         return _hits(scene, Rays(*(column[order] for column in every)), group)
-
-
-def _check(where: str, group: object, other: object, option: object, kind: type) -> None:
-    """Refuse what are no groups and no options of a query."""
-    require_kind(group, CollisionGroup, "group", where)
-    if other is not None:
-        require_kind(other, CollisionGroup, "other", where)
-    if option is not None:
-        require_kind(option, kind, "option", where)
 
 
 def _contacts(

@@ -12,7 +12,8 @@ from gymnasium.spaces import Box
 
 from worldline._src.envs.episodes import RENDER_MODES, Episodes, OnEpisodes
 from worldline._src.envs.task import Task, of_options
-from worldline._src.errors import ArgumentError, ShapeError
+from worldline._src.errors import ArgumentError, ShapeError, one_of
+from worldline._src.facade import values
 from worldline._src.spatial.poses import float_array
 
 
@@ -25,14 +26,12 @@ def spaces_of(task: Task, size: int) -> tuple[Box, Box]:
 
 def checked_render_mode(render_mode: str | None) -> str | None:
     """A render mode that environments have."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise ArgumentError(f"render_mode must be None or one of {RENDER_MODES}, got {render_mode!r}")
-    return render_mode
+    return None if render_mode is None else one_of(render_mode, RENDER_MODES, "render_mode, if not None,")
 
 
 def refuse_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> None:
     """Raise for options of a reset that an environment does not have."""
-    for name in options or {}:
+    for name in values.mapping(options, "options of a reset"):
         if name not in known:
             there = f"; it has {', '.join(known)}" if known else ""
             raise ArgumentError(f"reset has no option {name!r}{there}")
@@ -81,6 +80,8 @@ class WorldEnv(OnEpisodes, gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start an episode; a seed makes this one and those after it repeatable. There are no options."""
         refuse_options(options, ())
+        if seed is not None and values.count(seed, "seed") < 0:
+            raise ArgumentError(f"seed must be 0 or more, got {seed}")
         super().reset(seed=seed)
         observation, info = self._episodes.reset(self._only, [self.np_random])
         return observation[0], {name: values[0] for name, values in info.items()}

@@ -173,8 +173,15 @@ def _checked_option(value: Any, default: Any, what: str) -> Any:
     return value
 
 
+def check_kind(kind: Any) -> None:
+    """Refuse what is no class of a task."""
+    if not (isinstance(kind, type) and issubclass(kind, Task)):
+        raise ArgumentError(f"task must be a class of a Task, got {kind!r}")
+
+
 def option_names(kind: type[Task]) -> tuple[str, ...]:
     """Names of the options of a task."""
+    check_kind(kind)
     return tuple(field.name for field in fields(kind))
 
 

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from worldline._src.envs.episodes import RENDER_MODES, Episodes, OnEpisodes
 from worldline._src.envs.single import checked_render_mode, refuse_options, spaces_of
-from worldline._src.envs.task import Outcome, Task, of_options
+from worldline._src.envs.task import Outcome, Task, check_kind, of_options
 from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade import values
 from worldline._src.spatial.poses import Array, float_array
@@ -65,6 +65,7 @@ class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         except ValueError:
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ArgumentError(f"autoreset_mode must be one of {known}, got {autoreset_mode!r}") from None
+        check_kind(task)
         self._longest = task.episode_steps if max_episode_steps is None else max_episode_steps
         if values.count(self._longest, "max_episode_steps") < 1:
             raise ArgumentError(f"max_episode_steps must be positive, got {self._longest}")

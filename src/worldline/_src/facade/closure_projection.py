@@ -66,7 +66,7 @@ def _held(value: Any) -> tuple[Joint, ...] | None:
         return None
     joints: tuple[Any, ...] = (value,)
     if values.is_iterable(value):
-        joints = tuple(value)
+        joints = tuple(values.several(value, "held of a closure projection"))
     for joint in joints:
         if not isinstance(joint, Joint):
             raise ArgumentError(f"held of a closure projection must be joints, got {joint!r}")

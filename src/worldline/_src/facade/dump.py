@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.facade.body_state import MassiveFrame
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.joint import Joint
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 SCHEMA = "worldline.scene/v0"
+_MOST_INDENT = 100
+"""Spaces of a level of JSON."""
 
 
 def _body(handle: MassiveFrame, kind: str) -> dict[str, Any]:
@@ -104,6 +108,8 @@ def dump_scene_json(world: World, *, indent: int | None = 2) -> str:
         {'name': 'box', 'kind': 'rigid_body', 'q': [0, 7], 'v': [0, 6]}
     """
     require_world(world, "dump_scene_json")
+    if indent is not None and not 0 <= values.count(indent, "indent") <= _MOST_INDENT:
+        raise ArgumentError(f"indent must be 0 to {_MOST_INDENT} spaces, or None, got {indent}")
     return json.dumps(scene_data(world), indent=indent)
 
 

@@ -80,7 +80,7 @@ class IndependentCoordinates(FixedAttributes):
         if isinstance(chosen, (Joint, DegreeOfFreedom)) or not values.is_iterable(chosen):
             chosen = [chosen]
         found: list[int] = []
-        for each in chosen:
+        for each in values.several(chosen, "independent coordinates"):
             joint = each._joint if isinstance(each, DegreeOfFreedom) else each
             if not isinstance(joint, Joint):
                 raise ArgumentError(f"independent coordinates are joints or degrees of freedom, got {each!r}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.facade import values
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.scene_state import read_state
@@ -31,7 +32,7 @@ def apply(world: WorldRuntime, name: str) -> None:
     """Everything a keyframe of the scene holds; what it does not give is as at the start."""
     runtime = world._live()
     known = names(world)
-    if name not in known:
+    if values.key(name, "name of a keyframe") not in known:
         raise NotFoundError(f"no keyframe '{name}'{nearest_name(str(name), known)}")
     model = runtime.model
     frames = model.keyframes

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlparse
 
 from worldline._src.errors import ArgumentError, UnsupportedFormatError
@@ -52,16 +52,16 @@ SceneSource = Scene | str | os.PathLike[str]
 
 
 def _paths(value: Any) -> tuple[str | PackageDirectory, ...]:
-    if isinstance(value, (str, os.PathLike)):
+    if isinstance(value, os.PathLike):
         raise values.ShapeError(f"package_directories must be a list of paths, got {value!r}")
-    return tuple(_path(path) for path in value)
+    return tuple(_path(path) for path in values.several(value, "package_directories"))
 
 
 def _path(value: Any) -> str | PackageDirectory:
     if isinstance(value, PackageDirectory):
         return value
-    path: str | os.PathLike[str] = value
-    return os.fspath(path)
+    path: object = cast("os.PathLike[str]", value).__fspath__() if isinstance(value, os.PathLike) else value
+    return values.text(path, "path of package_directories")
 
 
 def _root_joint(value: Any, what: str) -> RootJointType | None:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.errors import ArgumentError, NotFoundError, nearest_name, require_kind
 from worldline._src.facade import values
 from worldline._src.facade.known_names import KnownNames, returns_view
 from worldline._src.facade.manifold import Manifold, log
@@ -176,6 +176,7 @@ def integrate(state: WorldState, tangent: VectorLike) -> WorldState:
         >>> moved["box.pose"].tolist()
         [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
+    require_kind(state, WorldState, "state", "integrate")
     step = values.dof_vector(tangent, state.tangent_dimension, "tangent")
     return WorldState(state._space, state._manifold.integrate(state._vector, step), state._manifold)
 
@@ -214,6 +215,7 @@ def distance(a: WorldState, b: WorldState) -> float:
 
 def normalize(state: WorldState) -> WorldState:
     """The same state with unit quaternions; those without length become no rotation."""
+    require_kind(state, WorldState, "state", "normalize")
     made = state.copy()
     rows = state._manifold.quaternions
     length = np.linalg.norm(made._vector[rows], axis=-1, keepdims=True)
@@ -224,6 +226,7 @@ def normalize(state: WorldState) -> WorldState:
 
 def neutral(state: WorldState) -> WorldState:
     """The state of the same space with all numbers zero and no rotation."""
+    require_kind(state, WorldState, "state", "neutral")
     made = state.copy()
     made._vector[:] = 0.0
     made._vector[state._manifold.quaternions] = _NO_TURN
@@ -245,6 +248,7 @@ def random(state: WorldState, rng: np.random.Generator, *, scale: float = 1.0) -
         >>> round(float(np.linalg.norm(state["box.pose"][3:])), 12)
         1.0
     """
+    require_kind(state, WorldState, "state", "random")
     if not isinstance(rng, np.random.Generator):
         raise values.ShapeError(f"rng must be a numpy Generator, got {rng!r}")
     width = values.positive(scale, "scale")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError, FixedAttributes
+from worldline._src.errors import ArgumentError, FixedAttributes, listed
 from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.multibody import Multibody
@@ -18,7 +18,7 @@ from worldline._src.kinematics.analytic import AnalyticIk
 from worldline._src.kinematics.results import IkResult
 from worldline._src.kinematics.solve import solve_ik
 from worldline._src.kinematics.tasks import PoseTask, Task, pose_of, tasks_in, weights_of
-from worldline._src.spatial.poses import Array, read_only
+from worldline._src.spatial.poses import Array, float_array, read_only
 from worldline._src.step.evaluate import is_count
 
 
@@ -73,13 +73,14 @@ class EndEffectorIk(FixedAttributes):
         if isinstance(value, Frame):
             self._pose, self._reference = pose_of(None, "target"), value
             return
-        if np.shape(value) == (3,):
+        given = float_array(value, "target of an end effector")
+        if given.shape == (3,):
             pose = pose_of(None, "target")
-            pose[:3] = pose_of([*np.asarray(value, np.float64), 0, 0, 0, 1], "target of an end effector")[:3]
+            pose[:3] = pose_of([*given, 0, 0, 0, 1], "target of an end effector")[:3]
             self._pose, self._reference = pose, None
             self._weight = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
             return
-        self._pose, self._reference = pose_of(value, "target of an end effector"), None
+        self._pose, self._reference = pose_of(given, "target of an end effector"), None
 
     @property
     def reference(self) -> Frame | None:
@@ -144,7 +145,7 @@ class EndEffectorIk(FixedAttributes):
 
     @joints.setter
     def joints(self, value: Sequence[Any]) -> None:
-        self._joints = tuple(value)
+        self._joints = tuple(listed(value, "joints of an end effector"))
 
     @property
     def task(self) -> PoseTask:

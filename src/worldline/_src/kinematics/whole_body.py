@@ -143,8 +143,8 @@ class WholeBodyController(TaskController):
     def forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Generalized forces of the whole model, zero where nothing is commanded, (joint_dof_count,)."""
         model, columns, driven = self._subject.model, self._columns, self._driven
-        at = numbers(np.asarray(q), (model.joint_coord_count,), "q")
-        moving = numbers(np.asarray(v), (model.joint_dof_count,), "v")
+        at = numbers(q, (model.joint_coord_count,), "q")
+        moving = numbers(v, (model.joint_dof_count,), "v")
         state = self.state(at, moving)
         n, m = len(columns), 3 * len(self._contacts)
         rows = len(state.error) - m

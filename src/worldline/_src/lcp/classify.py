@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.errors import require_kind
 from worldline._src.lcp.problem import LcpKind, LcpProblem
 from worldline._src.named_tuple import NamedTuple
 
@@ -51,6 +52,7 @@ def classify(problem: LcpProblem) -> LcpClass:
         >>> found.kind.name, found.symmetric, found.positive_semidefinite, found.p_matrix
         ('STANDARD', False, True, True)
     """
+    require_kind(problem, LcpProblem, "problem", "classify")
     A = problem.A
     n = len(problem)
     scale = float(np.abs(A).max()) if n else 0.0

@@ -172,7 +172,10 @@ def _bound(name: str, given: Any, default: float, n: int) -> np.ndarray:
 def _indices(given: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
     if given is None:
         return np.full(n, -1, dtype=np.int64)
-    array = np.array(given)
+    try:
+        array = np.array(given)
+    except ValueError:
+        raise ArgumentError(f"findex must be {n} whole numbers, got {given!r}") from None
     if array.size == 0:
         array = array.astype(np.int64)
     if array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):

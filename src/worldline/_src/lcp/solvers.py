@@ -284,6 +284,7 @@ def solve(
         (array([1.5, 1.5]), 'SUCCESS', 'Dantzig')
     """
     if method is not None:
+        require_kind(method, LcpSolver, "method", "solve")
         return method.solve(problem, guess, options)
     best: LcpResult | None = None
     for solver in (Dantzig(), Lemke(), Newton(), Pgs()):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.kernels.lcp.problem import Measure
 from worldline._src.lcp import entries
 from worldline._src.lcp.problem import LcpProblem, numbers_of
@@ -60,6 +60,7 @@ def validate(problem: LcpProblem, x: Any, tolerance: float = 1e-8) -> LcpValidat
         >>> validate(problem, [1.0, 2.0]).message
         'row 0: x = 1 lies between its bounds 0 and inf but w = -1'
     """
+    require_kind(problem, LcpProblem, "problem", "validate")
     x = numbers_of("x", x)
     if x.shape != problem.b.shape:
         raise ArgumentError(f"x must have shape {problem.b.shape}, got shape {x.shape}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, refuse_unknown_attribute
+from worldline._src.errors import ArgumentError, listed, refuse_unknown_attribute
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
 from worldline._src.model.checks import check_angle_limits, check_body, check_least, flag
@@ -309,7 +309,8 @@ class ModelBuilder(ShapeMethods):
     ) -> int:
         """Slides along two or three independent axes without turning. Returns the joint."""
         frames, dof = split_options(options)
-        if not isinstance(axes, (Sequence, np.ndarray)) or len(axes) not in (2, 3):
+        is_list = isinstance(axes, (Sequence, np.ndarray)) and getattr(axes, "ndim", 1) > 0
+        if not (is_list or isinstance(axes, str)) or len(axes) not in (2, 3):
             raise ArgumentError(f"a translational joint has 2 or 3 axes, got {axes!r}")
         return self._add(JointType.TRANSLATIONAL, parent, child, configured(axes, dof), [], frames)
 
@@ -346,7 +347,7 @@ class ModelBuilder(ShapeMethods):
 
         `stretch` and `bend` configure the two degrees of freedom; the axes they name are not used.
         """
-        given = [stretch or JointDofConfig(), bend or JointDofConfig()]
+        given = [JointDofConfig() if config is None else config for config in (stretch, bend)]
         slide, turn = configurations(given, "stretch and bend of a cable joint")
         slide, turn = replace(slide, axis=axis), replace(turn, axis=bend_axis)
         return self._add(JointType.CABLE, parent, child, [slide], [turn], options)
@@ -515,13 +516,11 @@ class ModelBuilder(ShapeMethods):
         from worldline._src.model.topology import check_articulation
 
         label = self._label(label, "articulation")
-        if not isinstance(joints, (Sequence, np.ndarray)) or np.ndim(joints) != 1:
-            raise ArgumentError(f"joints of articulation '{label}' must be a list of indices, got {joints!r}")
         what = f"articulation '{label}'"
         if type(joints) is range and 0 <= min(joints, default=-1) and max(joints) < len(self.joints):
             given = list(joints)
         else:
-            given = [self._joint(j, what) for j in joints]
+            given = [self._joint(j, what) for j in listed(joints, f"joints of {what}")]
         check_articulation(self, given, label)
         index = len(self.articulations)
         for j in given:

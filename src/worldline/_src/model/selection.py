@@ -36,11 +36,11 @@ _MADE_UP = re.compile(r"joint_\d{3,}")
 
 def _matches(pattern: Pattern, labels: Sequence[str], what: str) -> set[int]:
     """Indices of the labels that a glob, a regular expression, several of them, or indices select."""
-    listed = [pattern] if isinstance(pattern, (str, re.Pattern)) else pattern
-    if not isinstance(listed, (Sequence, np.ndarray)):
+    single = isinstance(pattern, (str, re.Pattern))
+    if not single and (not isinstance(pattern, (Sequence, np.ndarray)) or getattr(pattern, "ndim", 1) == 0):
         raise ArgumentError(f"{what}s are selected by globs, regular expressions or indices, got {pattern!r}")
     chosen: set[int] = set()
-    for item in listed:
+    for item in [pattern] if single else pattern:
         if isinstance(item, str):
             chosen |= {i for i, label in enumerate(labels) if fnmatch.fnmatchcase(label, item)}
         elif isinstance(item, re.Pattern):

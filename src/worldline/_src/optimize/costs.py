@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from worldline._src.errors import FixedAttributes, ShapeError
+from worldline._src.errors import ArgumentError, FixedAttributes, ShapeError
+from worldline._src.facade import values
 from worldline._src.facade.world_state import WorldState
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.dynamics import SteppedWorld, checked_weights
@@ -103,14 +104,24 @@ class TrackingCost(Cost):
             raise ShapeError(f"action must have shape ({m},), got {self._free.shape}")
 
     def _error(self, t: int, x: Array) -> Array:
+        if not 0 <= values.count(t, "t") <= self._steps:
+            raise ArgumentError(f"t must be 0 to {self._steps}, got {t}")
+        x = self._system.checked_state(x, "x")
         return self._system.difference(self._target if self._target.ndim == 1 else self._target[t], x)
+
+    def _acted(self, u: Array) -> Array:
+        """What an action is beyond the one that costs nothing."""
+        given = float_array(u, "u")
+        if given.shape != self._free.shape:
+            raise ShapeError(f"u must have shape {self._free.shape}, got {given.shape}")
+        return given - self._free
 
     def value(self, t: int, x: Array, u: Array | None) -> float:
         """See `Cost.value`."""
         e, w = self._error(t, x), self._weights["final" if u is None else "state"]
         total = 0.5 * float(w @ (e * e))
         if u is not None:
-            d = u - self._free
+            d = self._acted(u)
             total += 0.5 * float(self._weights["control"] @ (d * d))
         return total
 
@@ -119,5 +130,5 @@ class TrackingCost(Cost):
         e, w = self._error(t, x), self._weights["final" if u is None else "state"]
         J = self._system.difference_jacobian(e)
         m, r = len(self._free), self._weights["control"]
-        d = np.zeros(m) if u is None else u - self._free
+        d = np.zeros(m) if u is None else self._acted(u)
         return Expansion(J.T @ (w * e), r * d, J.T @ (w[:, None] * J), np.diag(r), np.zeros((m, len(e))))

@@ -23,7 +23,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.box_qp import solve_box_qp
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
-from worldline._src.optimize.results import Iteration, Progress, TrajectoryResult, tell
+from worldline._src.optimize.results import Iteration, Progress, TrajectoryResult, check_run, tell
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 _STEPS = 0.5 ** np.arange(12)
@@ -329,6 +329,7 @@ def _prepare(
     high = _bounds(upper, u.shape[1], np.inf, "upper")
     if (low > high).any():
         raise ArgumentError(f"lower bounds {low} exceed upper bounds {high}")
+    check_run(iterations, tolerance, progress)
     return _Solver(system, cost, len(u), low, high), u, _Run(iterations, tolerance, progress)
 
 

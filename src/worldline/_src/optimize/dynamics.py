@@ -17,6 +17,9 @@ from worldline._src.facade.physical_parameters import numbered
 from worldline._src.facade.world import World
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
+MOST_STEPS = 10**9
+"""Most steps of an action, and actions of a trajectory; more would not end."""
+
 
 class SteppedWorld:
     """A clone of a World, stepped from given states with given actions.
@@ -34,8 +37,8 @@ class SteppedWorld:
             raise ArgumentError(f"world must be a World, got {world!r}")
         if not world.is_differentiable:
             raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
-        if not (isinstance(repeat, int) and repeat >= 1):
-            raise ArgumentError(f"steps of an action must be 1 or more, got {repeat!r}")
+        if not 1 <= values.count(repeat, "steps of an action") <= MOST_STEPS:
+            raise ArgumentError(f"steps of an action must be 1 to {MOST_STEPS}, got {repeat}")
         self.world, self.repeat = world.clone(), repeat
         if not self.world.is_simulation_mode:
             self.world.enter_simulation_mode()
@@ -118,9 +121,8 @@ class SteppedWorld:
     def checked_state(self, value: VectorLike, what: str) -> Array:
         """A state vector, checked."""
         x = float_array(value, what)
-        size = self.world.state_space().dimension
-        if x.shape != (size,):
-            raise ShapeError(f"{what} must have shape ({size},), got {x.shape}")
+        if x.shape != self.neutral.shape:
+            raise ShapeError(f"{what} must have shape {self.neutral.shape}, got {x.shape}")
         return x
 
     def actions(self, value: VectorLike, what: str) -> Array:
@@ -171,7 +173,7 @@ def _chosen(names: list[str], actions: Sequence[str] | None) -> np.ndarray:
     if isinstance(actions, str):
         actions = [actions]
     found: list[int] = []
-    for key in actions:
+    for key in values.several(actions, "controls"):
         own = [k for k, name in enumerate(names) if name == key or name.partition("[")[0] == key]
         if not own:
             raise NotFoundError(f"there is no control '{key}'; there are {', '.join(names)}")

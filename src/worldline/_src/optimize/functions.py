@@ -14,9 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from worldline._src.errors import ArgumentError, FixedAttributes, ShapeError
+from worldline._src.facade import values
 from worldline._src.facade.world import World
 from worldline._src.optimize.costs import Cost
-from worldline._src.optimize.dynamics import SteppedWorld
+from worldline._src.optimize.dynamics import MOST_STEPS, SteppedWorld
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 
@@ -85,6 +86,8 @@ class RolloutFunction(FixedAttributes):
             by_states: gradient by `states`, of their shape.
         """
         x = float_array(states, "states")
+        if x.ndim < 2 or not x.shape[-2]:
+            raise ShapeError(f"states must have shape ([rollouts,] steps + 1, states), got {x.shape}")
         _, u = self._checked(x[..., 0, :], actions)
         g = float_array(by_states, "gradient by states")
         if g.shape != x.shape or x.shape[:-1] != (*u.shape[:-2], u.shape[-2] + 1):
@@ -137,8 +140,8 @@ class ShootingFunction(FixedAttributes):
         controls: Sequence[str] | None = None,
         steps_per_action: int = 1,
     ) -> None:
-        if not (isinstance(steps, int) and steps >= 1):
-            raise ArgumentError(f"steps must be 1 or more, got {steps!r}")
+        if not 1 <= values.count(steps, "steps") <= MOST_STEPS:
+            raise ArgumentError(f"steps must be 1 to {MOST_STEPS}, got {steps}")
         if not isinstance(cost, Cost):
             raise ArgumentError(f"cost must be a Cost, such as TrackingCost, got {cost!r}")
         self._system, self._cost, self._steps = SteppedWorld(world, controls, steps_per_action), cost, steps

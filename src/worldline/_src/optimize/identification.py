@@ -24,7 +24,7 @@ from worldline._src.facade.world import World
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.costs import Weights
 from worldline._src.optimize.dynamics import SteppedWorld
-from worldline._src.optimize.results import Iteration, Progress, axes_of, tell
+from worldline._src.optimize.results import Iteration, Progress, axes_of, check_run, tell
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 _DAMPING, _MOST, _FACTOR = 1e-3, 1e9, 4.0
@@ -241,6 +241,7 @@ def identify(
     scale = np.where(scale > 0.0, scale, np.inf)
     if window is not None and not (isinstance(window, int) and window >= 1):
         raise ArgumentError(f"window must be 1 or more steps, got {window!r}")
+    check_run(iterations, tolerance, progress)
     problem = _Problem(system, y, u, scale, window or len(u))
     values, x0 = np.concatenate(problem.origins), y[problem.firsts].copy()
     low, high = problem.bounds()

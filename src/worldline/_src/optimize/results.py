@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, NotFoundError
+from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, ShapeError
+from worldline._src.facade import values
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.progress import say
@@ -33,6 +34,15 @@ class Iteration(NamedTuple):
 Progress = bool | Callable[[Iteration], object]
 
 
+def check_run(iterations: int, tolerance: float, progress: Progress) -> None:
+    """Check when an optimiser is to stop, and whom it tells."""
+    if values.count(iterations, "iterations") < 0:
+        raise ArgumentError(f"iterations must not be negative, got {iterations}")
+    values.non_negative(tolerance, "tolerance")
+    if not callable(progress):
+        values.flag(progress, "progress")
+
+
 def tell(progress: Progress, made: Iteration) -> None:
     """Report an iteration: to a function, or in a line."""
     if callable(progress):
@@ -49,7 +59,9 @@ def axes_of(count: int, axes: Any) -> tuple[Any, list[Any]]:
     except ImportError as error:
         raise CapabilityError("plots need matplotlib: pip install 'worldline[plot]'") from error
     if axes is not None:
-        given = [axes] if hasattr(axes, "plot") else list(axes)
+        given = [axes] if hasattr(axes, "plot") else values.several(axes, "axes")
+        if len(given) != count or not all(hasattr(axis, "plot") for axis in given):
+            raise ShapeError(f"axes must be {count} of matplotlib, got {axes!r}")
         return given[0].figure, given
     figure, grid = pyplot.subplots(
         count, 1, sharex=False, squeeze=False, figsize=(8.0, 1.0 + 2.2 * count), layout="constrained"
@@ -97,6 +109,8 @@ class TrajectoryResult:
 
         The planned action, plus the gains times the difference of the state to the planned one.
         """
+        if not 0 <= values.count(t, "t") < len(self.actions):
+            raise ArgumentError(f"t must be 0 to {len(self.actions) - 1}, got {t}")
         x = self._system.checked_state(state, "state")
         u = self.actions[t] + self.gains[t] @ self._system.difference(self.states[t], x)
         return np.clip(u, *self._bounds)
@@ -104,8 +118,8 @@ class TrajectoryResult:
     def tangents(self, names: Iterable[str]) -> Array:
         """Numbers of states, rotations as rotation vectors, (steps + 1, names)."""
         rows = []
-        for name in names:
-            if name not in self.state_names:
+        for name in values.several(names, "names"):
+            if values.key(name, "name of a number") not in self.state_names:
                 raise NotFoundError(f"there is no '{name}'; there are {', '.join(self.state_names)}")
             rows.append(self.state_names.index(name))
         return np.array([self._system.difference(self._system.neutral, x)[rows] for x in self.states])
@@ -118,7 +132,7 @@ class TrajectoryResult:
             axes: three matplotlib axes to draw in, made when None.
         """
         figure, (first, second, third) = axes_of(3, axes)
-        chosen = list(self.state_names[:8] if names is None else names)
+        chosen = values.several(self.state_names[:8] if names is None else names, "names")
         for name, numbers in zip(chosen, self.tangents(chosen).T, strict=True):
             first.plot(self.times, numbers, label=name)
         for name, numbers in zip(self.action_names, self.actions.T, strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline._src.errors import ArgumentError, require_kind
+from worldline._src.facade import values
 from worldline._src.named_tuple import NamedTuple
 
 
@@ -34,6 +35,7 @@ class Picture(NamedTuple):
         """Where a shape or a body of that name is seen, (height, width)."""
         if self.segmentation is None:
             raise ArgumentError("the picture has no segmentation; render with segmentation=True")
+        name = values.key(name, "name of a shape or body")
         rows = [
             k for k, both in enumerate(zip(self.shape_names, self.body_names, strict=True)) if name in both
         ]

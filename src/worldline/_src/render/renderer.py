@@ -93,7 +93,7 @@ class Renderer(NotCopied, KnownNames, Closing):
         require_vtk()
         self._world = weakref.ref(world)
         self._asked = tuple(None if n is None else _pixels(n) for n in (width, height))
-        self._groups = tuple(_group(g) for g in groups)
+        self._groups = _groups(groups)
         self._shadows = values.flag(shadows, "shadows")
         self._thread = threading.get_ident()
         self._runtime: Any = None
@@ -300,6 +300,10 @@ def _group(g: Any) -> int:
     return group
 
 
+def _groups(given: Any) -> tuple[int, ...]:
+    return tuple(_group(g) for g in values.several(given, "visibility groups"))
+
+
 class _Kept(threading.local):
     """Renderers of `render`, by World, in every thread its own."""
 
@@ -353,9 +357,10 @@ def render(
     """
     require_world(world, "render")
     kept = _kept.by_world.setdefault(world, {})
-    key = (width, height, tuple(groups), values.flag(shadows, "shadows"))
+    size = tuple(None if n is None else _pixels(n) for n in (width, height))
+    key = (*size, _groups(groups), values.flag(shadows, "shadows"))
     if key not in kept:
-        made = Renderer(world, width, height, groups=groups, shadows=shadows)
+        made = Renderer(world, *size, groups=groups, shadows=shadows)
         if len(kept) >= 4:
             # the oldest goes, so that pictures of many sizes do not add up
             kept.pop(next(iter(kept))).close()

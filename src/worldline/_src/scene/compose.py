@@ -33,7 +33,7 @@ from worldline._src.scene.merging import (
     resolve,
 )
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
-from worldline._src.scene.texts import TEXT
+from worldline._src.scene.texts import TEXT, unwritable
 from worldline._src.scene.validate import check_structure, is_ground, movable_links
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, VectorLike
 
@@ -118,10 +118,16 @@ def is_rooted(path: str) -> bool:
 
 
 def _text(value: str | None, argument: str) -> str:
+    if value is None:
+        return ""
     try:
-        return "" if value is None else TEXT(value)
+        text = TEXT(value)
     except Rejected as rejected:
         raise rejected.under(argument) from None
+    fault = unwritable(text)
+    if fault:
+        raise ArgumentError(f"{argument}: given {text!r}; allowed: text without {fault}")
+    return text
 
 
 def _pose(translation: VectorLike | None, rotation: VectorLike | None) -> Pose:

@@ -30,6 +30,8 @@ _ASSETS = frozenset(("hfield", "material", "mesh", "texture"))
 
 def find_link(world: World, name: str, argument: str) -> Link:
     """The link of that name; an error that names the argument when there is none."""
+    if not isinstance(name, str):
+        raise ArgumentError(f"{argument}: given {name!r}; allowed: the name of a link")
     known: list[str] = []
     for link in world.hierarchy.links():
         if link.name == name:

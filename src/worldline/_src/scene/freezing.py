@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from worldline._src.errors import ArgumentError, nearest_name
+from worldline._src.errors import ArgumentError, listed, nearest_name, require_kind
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.joints import Joint
 from worldline._src.scene.keyframe_resize import fitted_keyframes
@@ -41,22 +41,31 @@ def joints_of(world: World) -> dict[str, Joint]:
     }
 
 
+def _known(name: Any, known: dict[str, Joint]) -> Joint:
+    joint = known.get(name) if isinstance(name, str) else None
+    if joint is None:
+        raise ArgumentError(f"no joint '{name}' that could be frozen{nearest_name(str(name), known)}")
+    return joint
+
+
 def freeze(world: World, joints: Mapping[str, Sequence[float]]) -> list[TakenOut]:
     """Weld joints at coordinates, by name; returns what was taken out."""
     known = joints_of(world)
-    for name, coordinates in joints.items():
-        joint = known.get(name)
-        if joint is None:
-            raise ArgumentError(f"no joint '{name}' that could be frozen{nearest_name(name, known)}")
+    require_kind(joints, Mapping, "joints", "freeze")
+    wanted: dict[str, list[float]] = {}
+    for name, given in joints.items():
+        joint = _known(name, known)
+        coordinates = listed(given, f"coordinates of joint '{name}'")
         if len(coordinates) != joint.full_sizes[0]:
             raise ArgumentError(
                 f"joint '{name}' has {joint.full_sizes[0]} coordinates, got {len(coordinates)}"
             )
+        wanted[name] = Joint(frozen=coordinates).frozen or []
     before = {path: list(resolve(world, path)) for path in MERGED_LISTS}
     with fitted_keyframes(world):
-        for name, coordinates in joints.items():
-            known[name].frozen = [float(x) for x in coordinates]
-        for path in prune(world, {("joint", name) for name in joints}, still_there=True):
+        for name, coordinates in wanted.items():
+            known[name].frozen = coordinates
+        for path in prune(world, {("joint", name) for name in wanted}, still_there=True):
             world.report.left_out(path, "its joint is frozen")
     taken: list[TakenOut] = []
     for path, rows in before.items():
@@ -68,14 +77,16 @@ def freeze(world: World, joints: Mapping[str, Sequence[float]]) -> list[TakenOut
 def unfreeze(world: World, joints: Iterable[str], given_back: Iterable[TakenOut] = ()) -> None:
     """Let joints move again, by name, and put back what was taken out for them."""
     known = joints_of(world)
-    chosen = list(joints)
+    chosen = listed(joints, "joints to let go")
     for name in chosen:
-        if name not in known:
-            raise ArgumentError(f"no joint '{name}' that could be frozen{nearest_name(name, known)}")
+        _known(name, known)
+    returned = listed(given_back, "what is given back")
+    for part in returned:
+        require_kind(part, TakenOut, "given_back", "unfreeze")
     with fitted_keyframes(world):
         for name in chosen:
             known[name].frozen = None
-        for path, item in given_back:
+        for path, item in returned:
             resolve(world, path).append(item)
 
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from worldline._src.errors import FixedAttributes, Problem, SceneError
+from worldline._src.errors import FixedAttributes, Problem, SceneError, ShapeError, require_kind
 from worldline._src.named_tuple import NamedTuple
 
 
@@ -94,6 +94,10 @@ class Report(FixedAttributes):
         self, fate: Fate, path: str, message: str, file: str | None = None, line: int | None = None
     ) -> None:
         """Adds a note; see `kept`, `approximated` and `left_out`."""
+        require_kind(fate, Fate, "fate", "Report.add")
+        for what, text in (("path", path), ("message", message), ("file", file)):
+            if not (isinstance(text, str) or (what == "file" and text is None)):
+                raise ShapeError(f"{what} of a note must be a text, got {text!r}")
         self.entries.append(ReportEntry(fate, path, message, file, line))
 
     def kept(self, path: str, message: str, *, file: str | None = None, line: int | None = None) -> None:
@@ -112,6 +116,7 @@ class Report(FixedAttributes):
 
     def extend(self, other: Report) -> None:
         """Takes over the notes of an included or attached part."""
+        require_kind(other, Report, "other", "Report.extend")
         self.entries.extend(other.entries)
 
     @property

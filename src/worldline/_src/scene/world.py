@@ -283,9 +283,9 @@ class World(Struct):
 
         Meshes are stored as their raw little-endian bytes.
         """
-        from worldline._src.scene.formats import native
+        from worldline._src.scene.formats import writing
 
-        return native.to_msgpack(self, file_path=file_path, defaults=defaults)
+        return writing.to_bytes(self, file_path, defaults)
 
     def to_file(
         self,

@@ -14,7 +14,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.model import Model, takes_model
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 from worldline._src.step import dynamics
 from worldline._src.step.coordinates import selected_articulations
 from worldline._src.step.jacobians import jacobian
@@ -103,7 +103,8 @@ def eval_jacobian(model: Model, joint_q: VectorLike, mask: Any = None, indices: 
     """
     dofs, n = _slots(model)
     children = [model.joint_child[_joints(model, k)] for k in range(model.articulation_count)]
-    worlds = np.shape(joint_q)[:-1]
+    joint_q = float_array(joint_q, "joint_q")
+    worlds = joint_q.shape[:-1]
     out = np.zeros((*worlds, len(dofs), max((len(one) for one in children), default=0), 6, n))
     for k, columns in enumerate(dofs):
         for j, body in enumerate(children[k].tolist()):

@@ -16,7 +16,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.model import Model, takes_model
-from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
+from worldline._src.spatial.poses import Array, VectorLike, flag_array, float_array, numbers
 from worldline._src.step import regressors
 from worldline._src.step.dynamics import forward_kinematics, link_accelerations, link_velocities
 
@@ -73,11 +73,9 @@ def zero_moment_point(
     forces = np.einsum("bij,bj->bi", R, wrenches[:, 3:])
     moments = np.einsum("bij,bj->bi", R, wrenches[:, :3]) + np.cross(poses[:, :3], forces)
     if bodies is not None:
-        counted = np.asarray(bodies)
-        if counted.shape != (model.body_count,) or counted.dtype != np.bool_:
-            raise ArgumentError(
-                f"bodies must be {model.body_count} flags, got {counted.dtype} of shape {counted.shape}"
-            )
+        counted = flag_array(bodies, "bodies")
+        if counted.shape != (model.body_count,):
+            raise ArgumentError(f"bodies must be {model.body_count} flags, got shape {counted.shape}")
         forces, moments = forces[counted], moments[counted]
     force, moment = forces.sum(axis=0), moments.sum(axis=0)
     lift = float(force @ n)

@@ -93,6 +93,8 @@ def build(world: World, *, library: AssetLibrary | None = None) -> Model:
         ['hinge']
     """
     require_kind(world, World, "world", "build")
+    if library is not None:
+        require_kind(library, AssetLibrary, "library", "build")
     if world.compile_options.fuse_static:
         # merging relies on a sound scene
         world.validate()

@@ -26,6 +26,11 @@ from worldline._src.step.step_table import CONSTRAINT, MULTIBODY
 DIVERGENCE_LIMIT = 1e10
 """Largest coordinate, velocity, acceleration and activation of a step unless set otherwise, SI units."""
 
+LARGEST_SQUARED = 1e150
+"""Numbers beyond this have diverged whatever the limit: solvers compare squares, which would overflow."""
+LARGEST = sys.float_info.max
+"""Every finite number is at most this one, infinity is not."""
+
 FORCE, ACCELERATION, VELOCITY, POSITION, ACTIVATION = range(5)
 """Quantities that are checked, in the order in which the first is named."""
 NAMES = ("force", "acceleration", "velocity", "position", "activation")
@@ -44,8 +49,8 @@ class DivergencePolicy(Enum):
     RESET = "reset"
     """The world goes back to its start, and the rest of the call's steps are not made for it."""
     CONTINUE = "continue"
-    """The diverged step is kept and steps go on while numbers are finite; after that like RAISE, and in a
-    batch like FREEZE."""
+    """The diverged step is kept and steps go on while numbers are at most 1e150, so that their squares are
+    finite; after that like RAISE, and in a batch like FREEZE."""
 
     @classmethod
     def of(cls, value: DivergencePolicy | str) -> DivergencePolicy:
@@ -138,9 +143,7 @@ def state_checks(at: Mapping[str, int], nq: int, nv: int, activation: tuple[int,
 
 def limits_of(checks: np.ndarray, limit: float) -> np.ndarray:
     """The limit of every row of a table of checks; forces need only be finite."""
-    # every finite number is at most the largest one, infinity is not
-    largest = sys.float_info.max
-    return np.where(checks[:, 3] == FORCE, largest, min(limit, largest))
+    return np.where(checks[:, 3] == FORCE, LARGEST, min(limit, LARGEST_SQUARED))
 
 
 def failed_body(model: Model, quantity: int, index: int) -> str:

@@ -16,7 +16,7 @@ from typing import Literal, Unpack
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, one_of
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import flag
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
@@ -285,8 +285,7 @@ def momentum(
     Returns:
         Shape ([worlds,] 6).
     """
-    if about not in ("com", "origin"):
-        raise ArgumentError(f"about must be 'com' or 'origin', got {about!r}")
+    one_of(about, ("com", "origin"), "about")
     args = np.array([about == "origin", 0, 0, 0], np.int64)
     return evaluate(model, programs.MOMENTUM, (q, qd), (6,), args=args, **keywords)
 
@@ -367,6 +366,15 @@ def neutral(model: Model) -> Array:
     return q
 
 
+def _generator(rng: Any) -> np.random.Generator:
+    """A generator of random numbers, as it is or from a seed."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    if not is_count(rng) or rng < 0:
+        raise ArgumentError(f"rng must be a numpy Generator, a seed of 0 or more, or None, got {rng!r}")
+    return np.random.default_rng(int(rng))
+
+
 @takes_model
 def random_configuration(
     model: Model,
@@ -391,7 +399,7 @@ def random_configuration(
     if worlds is not None and (not is_count(worlds) or worlds < 0):
         raise ArgumentError(f"worlds must be None or a whole number, got {worlds!r}")
     within_limits = flag(within_limits, "within_limits")
-    generator = np.random.default_rng(rng)
+    generator = _generator(rng)
     count = 1 if worlds is None else int(worlds)
     q = np.zeros((count, model.joint_coord_count))
     for j in range(model.joint_count):

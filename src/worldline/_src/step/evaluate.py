@@ -411,7 +411,7 @@ def evaluate(
         stock.append(data)
         return bad
 
-    if threads == 1 and threads is not True:
+    if type(threads) is int and threads == 1:
         bad = chunk(0, count, flags | runner.CHECK)
     else:
         if not is_count(threads) or threads < 0:

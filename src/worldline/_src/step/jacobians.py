@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, one_of
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs
@@ -25,8 +25,7 @@ def _point_args(model: Model, link: int | str, axes: Axes) -> np.ndarray:
         raise ArgumentError(f"link must be an index or a label, got {link!r}")
     if not 0 <= link < model.body_count:
         raise ArgumentError(f"link must be 0 to {model.body_count - 1}, got {link}")
-    if axes not in ("world", "link"):
-        raise ArgumentError(f"axes must be 'world' or 'link', got {axes!r}")
+    one_of(axes, ("world", "link"), "axes")
     last = model.scratch.get("last_dof")
     if last is None:
         last = model.scratch["last_dof"] = _last_dofs(model)

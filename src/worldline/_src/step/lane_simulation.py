@@ -36,7 +36,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, numbers, read_only
 from worldline._src.step.array_views import ArrayView
-from worldline._src.step.divergence import DivergencePolicy, Diverging, failure_of, limits_of
+from worldline._src.step.divergence import LARGEST, DivergencePolicy, Diverging, failure_of, limits_of
 from worldline._src.step.evaluate import (
     SCALARS,
     WITH_GRAVITY,
@@ -205,6 +205,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         self.worlds = int(worlds)
         self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
         self._elements = UserElements() if elements is None else elements
+        require_kind(self._elements, UserElements, "elements", "LaneSimulation")
         self._room_size: FixedRoom | None = None
         self._start()
 
@@ -478,7 +479,7 @@ class LaneSimulation(FixedAttributes, Diverging):
     @property
     def row_tables(self) -> tuple[np.ndarray, ...]:
         """Operands of the loop over steps that lay out rows, with limits that finite numbers keep."""
-        limits = limits_of(self._checks, np.inf)
+        limits = np.full(len(self._checks), LARGEST)
         sets = 2 if self.constraints.collision is None else 3
         own = self._own.parts(sets if self.elements is None else USER + 1)
         return self._state_parts, self._input_parts, own, self._checks, np.stack([limits, limits])

@@ -268,7 +268,7 @@ def _step_worlds(
     model: Model, state: State, control: Control, steps: int, key: Key, threads: int, lanes: int | None
 ) -> None:
     """Worlds one after the other, each through a Simulation."""
-    if lanes not in (None, 1):
+    if not (lanes is None or (is_count(lanes) and lanes == 1)):
         raise CapabilityError(
             f"step has lanes for models of trees alone, got lanes={lanes!r} for one with constraints; "
             "LaneSimulation has contact in lanes"

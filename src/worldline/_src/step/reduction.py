@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, listed
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.freezing import chosen_joints, frozen
 from worldline._src.spatial.poses import VectorLike
@@ -43,7 +43,7 @@ def freeze_joints(
     """
     if not isinstance(builder, ModelBuilder):
         raise ArgumentError(f"freeze_joints takes a ModelBuilder, got {builder!r}")
-    chosen = chosen_joints(builder, list(joints))
+    chosen = chosen_joints(builder, listed(joints, "joints of freeze_joints"))
     made = ModelBuilder(gravity=builder.gravity)
     # kinematics of one world serve all
     whole = ModelBuilder(gravity=builder.gravity)

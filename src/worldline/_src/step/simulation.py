@@ -148,6 +148,10 @@ class Simulation(FixedAttributes, Diverging):
         divergence_limit: float | None = None,
     ) -> None:
         require_kind(model, Model, "model", "Simulation")
+        parts = ((variational, VariationalOptions, "variational"), (guard, ThreadGuard, "guard"))
+        for given, kind, name in parts:
+            if given is not None:
+                require_kind(given, kind, name, "Simulation")
         asked = semantics_of(model)
         h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         self.family = asked.family if family is None else MultibodyIntegrationFamily.of(family)
@@ -156,11 +160,12 @@ class Simulation(FixedAttributes, Diverging):
         limit = asked.limit if divergence_limit is None else divergence_limit
         self._policy, self._limit = DivergencePolicy.of(policy), checked_limit(limit)
         self.model = model
-        self.guard = guard or ThreadGuard()
+        self.guard = ThreadGuard() if guard is None else guard
         """Keeps threads apart; see `step/thread_guard.py`."""
         if constraints is None:
             require_articulations(model, "Simulation")
             constraints = constraints_of(model)
+        require_kind(constraints, Constraints, "constraints", "Simulation")
         self.constraints = constraints if constraints.is_needed else None
         """Contacts, limits, dry friction and actuators; None for motion without them."""
         self.servos = constraints.servos

@@ -13,7 +13,7 @@ from worldline._src.errors import ArgumentError, FixedAttributes, NotFoundError,
 from worldline._src.facade import values as checked
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.model.selection import ArticulationView, Pattern
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, flag_array
 
 Read = Callable[[ArticulationView, WorldBatch], Array]
 
@@ -128,8 +128,8 @@ class FlatArticulationView(FixedAttributes):
         except ValueError:
             raise ShapeError(f"values of {name} must have shape {present.shape}, got {given.shape}") from None
         if mask is not None:
-            chosen = np.asarray(mask)
-            if chosen.dtype != bool or chosen.shape != (self.count,):
+            chosen = flag_array(mask, "mask")
+            if chosen.shape != (self.count,):
                 raise ArgumentError(f"mask must be bools of shape ({self.count},), got {mask!r}")
             rows = np.where(chosen.reshape(-1, *(1,) * (rows.ndim - 1)), rows, present)
         by_group, at = np.empty_like(present), 0

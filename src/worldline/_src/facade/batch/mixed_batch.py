@@ -297,7 +297,7 @@ class MixedBatch(FixedAttributes):
         """
         parts = list(self._parts(worlds))
         for group, _, _ in parts:
-            if keyframe is not None and keyframe not in group.keyframes:
+            if keyframe is not None and values.key(keyframe, "keyframe") not in group.keyframes:
                 raise NotFoundError(
                     f"no keyframe '{keyframe}' in every world; {group!r} has {group.keyframes}"
                 )
@@ -315,8 +315,8 @@ class MixedBatch(FixedAttributes):
         """
         parts = list(self._parts(worlds))
         for line in randomization.lines if isinstance(randomization, Randomization) else ():
-            if not any(group.parameters.matching(line.name) for group, _, _ in parts):
-                parts[0][0].parameters._find(line.name)
+            if not any(group.parameters.matching(line.name) for group, _, _ in parts or self._parts(None)):
+                self.groups[0].parameters._find(line.name)
         for group, rows, _ in parts:
             lines = randomization
             if isinstance(lines, Randomization):

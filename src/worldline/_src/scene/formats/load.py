@@ -9,13 +9,15 @@ import stat
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from worldline._src.errors import (
     ArgumentError,
     Problem,
     SceneError,
     UnsupportedFormatError,
+    listed,
+    require_kind,
     unreadable,
 )
 from worldline._src.keywords import shared_keywords
@@ -78,15 +80,28 @@ def _options(
     allow_outside: bool = False,
     limits: Limits = LIMITS,
 ) -> ReadOptions:
-    if isinstance(asset_dirs, str | bytes | PathLike):
-        raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
-    if strict not in (True, False, "motion"):
+    if not (isinstance(strict, bool) or (isinstance(strict, str) and strict == "motion")):
         raise ArgumentError(f"strict: given {describe(strict)}; allowed: True, False or 'motion'")
     for name, value in (("validate", validate), ("allow_outside", allow_outside)):
         if not isinstance(value, bool):
             raise ArgumentError(f"{name}: given {describe(value)}; allowed: True or False")
-    dirs = tuple(entry if isinstance(entry, PackageDirectory) else Path(entry) for entry in asset_dirs)
+    if isinstance(asset_dirs, str | bytes | PathLike):
+        raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
+    dirs = tuple(_directory(entry) for entry in listed(asset_dirs, "asset_dirs"))
+    require_kind(limits, Limits, "limits", "reading a scene")
     return ReadOptions(strict, validate, dirs, allow_outside, limits)
+
+
+def _directory(entry: Any) -> Path | PackageDirectory:
+    return entry if isinstance(entry, PackageDirectory) else Path(_path(entry, "asset_dirs"))
+
+
+def _path(given: object, what: str) -> str:
+    """The path of a file or folder as text."""
+    path: object = cast("PathLike[str]", given).__fspath__() if isinstance(given, PathLike) else given
+    if isinstance(path, str):
+        return path
+    raise ArgumentError(f"{what}: given {describe(cast('object', given))}; allowed: the path of a file")
 
 
 @_reads
@@ -117,9 +132,7 @@ def from_file(
         'empty'
     """
     options = _options(**keywords)
-    if not isinstance(path, str | PathLike):
-        raise ArgumentError(f"path: given {describe(path)}; allowed: the path of a file")
-    file = Path(path)
+    file = Path(_path(path, "path"))
     with slow(f"loading {file.name}"), without_collection():
         data = _contents(file, options.limits)
         format = detect(data, file)
@@ -181,13 +194,13 @@ def from_str(
         'empty'
     """
     options = _options(**keywords)
-    if format not in TEXT_FORMATS:
+    if not isinstance(format, str) or format not in TEXT_FORMATS:
         nearest = hint(format, TEXT_FORMATS)
         allowed = ", ".join(TEXT_FORMATS)
         raise UnsupportedFormatError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
     if not isinstance(string, str):
         raise ArgumentError(f"string: given {describe(string)}; allowed: text")
-    file = None if file_path is None else os.fspath(file_path)
+    file = None if file_path is None else _path(file_path, "file_path")
     if format == "msd":
         try:
             data = string.encode()
@@ -222,7 +235,7 @@ def from_msgpack(
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ArgumentError(f"data: given {describe(data)}; allowed: bytes")
-    file = None if file_path is None else os.fspath(file_path)
+    file = None if file_path is None else _path(file_path, "file_path")
     options = _options(**keywords)
     with slow("loading a scene"):
         return _native(native.from_msgpack, bytes(data), file, options)

@@ -59,6 +59,7 @@ def to_file(
     """Writes a scene, in the format of the suffix unless one is named; see `World.to_file`."""
     target = Path(path_text(path))
     chosen = _format_of(target) if format is None else _allowed(format, FORMATS)
+    _check_flags(defaults=defaults, strict=strict)
     _check_defaults(chosen, defaults)
     with slow(f"writing {target.name}"):
         if chosen == "msd":
@@ -79,6 +80,12 @@ def to_file(
     return report
 
 
+def to_bytes(world: World, file_path: str | PathLike[str] | None, defaults: bool) -> bytes:
+    """A scene as msgpack; see `World.to_msgpack`."""
+    _check_flags(defaults=defaults)
+    return native.to_msgpack(world, file_path=file_path, defaults=defaults)
+
+
 def to_text(
     world: World,
     format: str,
@@ -90,6 +97,7 @@ def to_text(
 ) -> str:
     """A scene as text; see `World.to_str`."""
     _allowed(format, TEXT_FORMATS)
+    _check_flags(defaults=defaults, indented=indented, strict=strict)
     _check_defaults(format, defaults)
     if format == "msd":
         return native.to_json(world, file_path=file_path, defaults=defaults, indented=indented).decode()
@@ -129,12 +137,18 @@ def _format_of(target: Path) -> str:
 
 
 def _allowed(format: str, formats: tuple[str, ...]) -> str:
-    if format not in formats:
+    if not isinstance(format, str) or format not in formats:
         allowed = ", ".join(formats)
         raise UnsupportedFormatError(
             f"format: given {describe(format)}; allowed: {allowed}{hint(format, formats)}"
         )
     return format
+
+
+def _check_flags(**flags: bool) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise ArgumentError(f"{name}: given {describe(value)}; allowed: True or False")
 
 
 def _check_defaults(format: str, defaults: bool) -> None:
