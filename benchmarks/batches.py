@@ -17,9 +17,8 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline import msd
 from worldline import simulation as sx
 from worldline.model import LaneSimulation
@@ -167,17 +166,10 @@ def allocated_bytes(text: str, count: int) -> int:
 def run(console: Console) -> None:
     """Print the tables."""
     found = robots()
-    table = Table(title=f"us a step of a world, {WORLDS} worlds, {THREADS} threads")
-    for column in (
-        "robot",
-        "MuJoCo",
-        "LaneSimulation",
-        "WorldBatch",
-        "over MuJoCo",
-        "over lanes",
-        "1 thread / all",
-    ):
-        table.add_column(column, justify="left" if column == "robot" else "right")
+    table = table_of(
+        f"us a step of a world, {WORLDS} worlds, {THREADS} threads",
+        "robot | MuJoCo | LaneSimulation | WorldBatch | over MuJoCo | over lanes | 1 thread / all",
+    )
     for name, text in found.items():
         table.add_row(name, *measure(text))
     console.print(table)

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline import simulation as sx
 from worldline._src.collision.arenas import poses12
 from worldline._src.collision.native import NativeDetector
@@ -72,17 +71,10 @@ def pair_queries(console: Console) -> None:
     """Signed distances of random pairs: ours in one call and in compiled code alone, Coal pair by pair."""
     import coal
 
-    table = Table(title="distance queries, one thread, us a pair")
-    for column in (
-        "pair",
-        "ours, one call",
-        "ours, compiled",
-        "Coal, C++",
-        "Coal, Python",
-        "C++ / ours",
-        "Python / ours",
-    ):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "distance queries, one thread, us a pair",
+        "pair | ours, one call | ours, compiled | Coal, C++ | Coal, Python | C++ / ours | Python / ours",
+    )
     rng = np.random.default_rng(0)
     native, other = NativeDetector(), CollisionDetector.create("coal")
     names = list(_SHAPES)
@@ -140,9 +132,10 @@ def curved_contacts(console: Console, count: int = 100) -> None:
     """Contacts of overlapping and of nearly touching pairs: all stages of ours, all of `mj_collision`."""
     import mujoco
 
-    table = Table(title="contacts of convex pairs, broad and narrow phase, one thread, us a pair")
-    for column in ("pair", "ours", "MuJoCo", "MuJoCo / ours"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "contacts of convex pairs, broad and narrow phase, one thread, us a pair",
+        "pair | ours | MuJoCo | MuJoCo / ours",
+    )
     points = _hull_points()
     hull = ('type="mesh" mesh="hull"', CollisionShape.convex(points))
     kinds = {**_CURVED, "hull": hull}
@@ -225,9 +218,10 @@ def rays(console: Console) -> None:
 
 def broad_phase(console: Console) -> None:
     """Time of a broad-phase pass over a pile that moves a little, per body and n log n."""
-    table = Table(title="broad phase of boxes and spheres in a loose pile, every step moved")
-    for column in ("bodies", "pairs", "us a step", "us / (n log2 n)"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "broad phase of boxes and spheres in a loose pile, every step moved",
+        "bodies | pairs | us a step | us / (n log2 n)",
+    )
     rng = np.random.default_rng(0)
     for count in (100, 1000, 10_000):
         detector = NativeDetector()
@@ -280,9 +274,9 @@ def pile_share(console: Console, count: int = 1000) -> None:
             row[k] = time.perf_counter() - start
     typical = np.median(spent, axis=0)
     total = typical.sum()
-    table = Table(title=f"a step of a pile of {count} boxes and spheres, {len(world.contacts)} contacts")
-    for column in ("stage", "us", "share"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        f"a step of a pile of {count} boxes and spheres, {len(world.contacts)} contacts", "stage | us | share"
+    )
     for k in np.argsort(-typical)[:8]:
         table.add_row(names[k], f"{1e6 * typical[k]:.0f}", f"{typical[k] / total:.1%}")
     broad_time = sum(t for name, t in zip(names, typical, strict=True) if name in ("shape_poses", "broad"))

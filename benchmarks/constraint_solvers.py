@@ -17,7 +17,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+
+from benchmarks.timing import table_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "constraints"))
 
@@ -72,9 +73,10 @@ def solver_times(model: mujoco.MjModel, seed: int, steps: int, repeats: int):
 
 
 def newton_table(console: Console) -> None:
-    table = Table(title="Newton on recorded problems, time of a solve in us; (iterations)")
-    for column in ("model", "dofs", "cone", "rows", "worldline", "MuJoCo", "ratio"):
-        table.add_column(column, justify="left" if column == "model" else "right")
+    table = table_of(
+        "Newton on recorded problems, time of a solve in us; (iterations)",
+        "model | dofs | cone | rows | worldline | MuJoCo | ratio",
+    )
     scenes = [(name, name, 200) for name in ("ant", "half_cheetah", "humanoid", "humanoidstandup")]
     for label, name, steps in scenes:
         for elliptic in (False, True):
@@ -251,9 +253,10 @@ def _aligned(array: np.ndarray) -> np.ndarray:
 
 
 def pile_table(console: Console) -> None:
-    table = Table(title=f"A pile of 96 free bodies, {SWEEPS} sweeps from cold, time of a solve in us")
-    for column in ("contacts", "one world", "in 4 lanes", "MuJoCo Newton", "ratio", "gain of lanes"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        f"A pile of 96 free bodies, {SWEEPS} sweeps from cold, time of a solve in us",
+        "contacts | one world | in 4 lanes | MuJoCo Newton | ratio | gain of lanes",
+    )
     model = usual(pile(96))
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data, 400)

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.timing import table_of
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.facade import derivatives
@@ -43,21 +43,11 @@ def run(console: Console) -> None:
     except ImportError:
         console.print("derivatives: MuJoCo is not installed")
         return
-    table = Table(title="Jacobians of one step by state and actuator controls, microseconds")
-    for name in (
-        "robot",
-        "columns",
-        "rows",
-        "ours",
-        "mujoco",
-        "mujoco / ours",
-        "step()",
-        "of 100",
-        "jvp / step()",
-        "vjp / step()",
-        "vjp / of 100",
-    ):
-        table.add_column(name)
+    table = table_of(
+        "Jacobians of one step by state and actuator controls, microseconds",
+        "robot | columns | rows | ours | mujoco | mujoco / ours | step() | of 100 | jvp / step() | vjp / step() "
+        "| vjp / of 100",
+    )
     for robot in ROBOTS:
         text = _text(robot)
         if text is None:

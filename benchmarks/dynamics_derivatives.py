@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 from rich.console import Console
-from rich.table import Table
 
 import worldline.model as wm
 from benchmarks.pinocchio_models import pinocchio_model, to_pinocchio
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline._src.step.samples import chain, humanoid
 
 WORLDS = 256
@@ -60,9 +59,10 @@ def _measure(model: wm.Model, ours: Callable[..., Any], call: Callable[..., Any]
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title="Derivatives of dynamics, microseconds an evaluation")
-    for name in ("model", "dofs", "of", "pinocchio", "one world", "ratio", "in lanes", "ratio"):
-        table.add_column(name)
+    table = table_of(
+        "Derivatives of dynamics, microseconds an evaluation",
+        "model | dofs | of | pinocchio | one world | ratio | in lanes | ratio",
+    )
     models = {f"chain of {n}": chain(n) for n in (7, 12, 24, 38)} | {"humanoid": humanoid()}
     for name, model in models.items():
         for what, ours, call in (

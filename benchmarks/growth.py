@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import worldline.model as wm
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline._src.step.samples import chain
 
 WORLDS = 256
@@ -17,9 +16,10 @@ WORLDS = 256
 
 def run(console: Console) -> None:
     """Print the table; the last column is asked to stay below 1.3 for 200 links."""
-    table = Table(title="forward dynamics of a chain, nanoseconds per link and world")
-    for column in ("links", "one world", "lanes", "one / 10 links", "lanes / 10 links"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "forward dynamics of a chain, nanoseconds per link and world",
+        "links | one world | lanes | one / 10 links | lanes / 10 links",
+    )
     jobs = {}
     for n in (10, 50, 100, 200):
         model = chain(n)

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.timing import AGAINST_MUJOCO
+from benchmarks.timing import AGAINST_MUJOCO, table_of
 from worldline import msd
 from worldline import simulation as sx
 from worldline.collision import CollisionShape
@@ -114,9 +114,10 @@ def run(console: Console) -> None:
             )
         console.print(table)
 
-    table = Table(title="heap of boxes with hard contacts by sequential impulses, milliseconds a step")
-    for column in ("bodies", "sweeps", "contacts", "depth [mm]", "best", "median", "memory [MB]", "asked"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "heap of boxes with hard contacts by sequential impulses, milliseconds a step",
+        "bodies | sweeps | contacts | depth [mm] | best | median | memory [MB] | asked",
+    )
     for count in (100, 300, 1000):
         # a solution of every step takes a second each in the largest heap
         for sweeps in (4, 8, 0) if count < 1000 else (4, 8):

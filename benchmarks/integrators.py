@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import worldline.model as wm
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline._src.step.samples import chain, humanoid
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily
@@ -81,9 +81,7 @@ def run(console: Console) -> None:
         table.add_row(*cells)
     console.print(table)
 
-    table = Table(title="time of a step of one world")
-    for column in ("model", "family", "us", "semi-implicit = 1"):
-        table.add_column(column)
+    table = table_of("time of a step of one world", "model | family | us | semi-implicit = 1")
     base: dict[str, float] = {}
     for model, family, cost in costs():
         base.setdefault(model, cost)

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import worldline.model as wm
-from benchmarks.timing import against_mujoco
+from benchmarks.timing import against_mujoco, table_of
 from worldline import kinematics as wk
 from worldline import math as wmath
 from worldline import msd
@@ -103,11 +103,10 @@ def _alone(model: wm.Model, task: Any, goals: np.ndarray, starts: np.ndarray) ->
 def differential(console: Console) -> None:
     """Steps of differential inverse kinematics of many arms at once."""
     count = 4096
-    table = Table(
-        title=f"differential inverse kinematics, 7 joints, {count} arms in lanes (asked: 1M steps/s)"
+    table = table_of(
+        f"differential inverse kinematics, 7 joints, {count} arms in lanes (asked: 1M steps/s)",
+        "robot | bounds | best (us) | median (us) | steps/s, best | one call alone (us)",
     )
-    for column in ("robot", "bounds", "best (us)", "median (us)", "steps/s, best", "one call alone (us)"):
-        table.add_column(column, justify="right")
     bounds = {
         "position": {},
         "and velocity": {"max_velocity": 2.0},
@@ -159,9 +158,10 @@ def projection(console: Console) -> None:
             report = world.closure_projection_report
             assert report is not None and report.converged
             iterations.append(report.iterations)
-    table = Table(title="projection of a Stewart platform, 18 equations (asked: 30 us)")
-    for column in ("best (us)", "median (us)", "iterations"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "projection of a Stewart platform, 18 equations (asked: 30 us)",
+        "best (us) | median (us) | iterations",
+    )
     best, middle = min(times), float(np.median(times))
     table.add_row(f"{1e6 * best:.1f}", f"{1e6 * middle:.1f}", f"{np.mean(iterations):.1f}")
     console.print(table)
@@ -171,9 +171,10 @@ def four_bars(console: Console) -> None:
     """N four-bars in a row: the time of a step by N."""
     from tests.closed_mechanisms import four_bars as mechanism
 
-    table = Table(title="N four-bars in a row, a step (asked: linear in N)")
-    for column in ("N", "links", "best (us)", "median (us)", "best / N (us)"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "N four-bars in a row, a step (asked: linear in N)",
+        "N | links | best (us) | median (us) | best / N (us)",
+    )
     for count in (1, 2, 5, 10, 20, 40, 70, 100):
         world = mechanism(count, 1e-3)
         steps = max(5, 400 // count)
@@ -202,9 +203,10 @@ def mechanisms(console: Console) -> None:
             return abs(-joints_of(world)["v0"].position[0] - pendulum_of_four_bars(count, until)[0]), swing
         return abs(joints_of(world)["crank"].position[0] - crank), swing
 
-    table = Table(title="closed mechanisms: error of an angle (asked: 1e-4 at 0.1 ms)")
-    for column in ("mechanism", "family", "at 0.2 ms", "at 0.1 ms", "order", "energy at 1 ms (J)"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "closed mechanisms: error of an angle (asked: 1e-4 at 0.1 ms)",
+        "mechanism | family | at 0.2 ms | at 0.1 ms | order | energy at 1 ms (J)",
+    )
     for count in (0, 1, 5, 40):
         for family in (Family.SEMI_IMPLICIT, Family.VARIATIONAL, Family.RUNGE_KUTTA_4):
             (coarse, _), (fine, _) = (error(count, family, h) for h in (2e-4, 1e-4))
@@ -232,9 +234,10 @@ def switches(console: Console) -> None:
         if policy.enabled and policy.kinematics is sx.ClosureKinematicsPolicy.PROJECT:
             projected, worst = projected + 1, max(worst, residual.norm)
         solved += bool(policy.enabled and policy.dynamics is sx.ClosureDynamicsPolicy.SOLVE)
-    table = Table(title=f"{count} random switches of policy between steps")
-    for column in ("projected", "solved", "largest residual with PROJECT"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        f"{count} random switches of policy between steps",
+        "projected | solved | largest residual with PROJECT",
+    )
     table.add_row(str(projected), str(solved), f"{worst:.1e}")
     console.print(table)
 
@@ -434,9 +437,10 @@ def peers(console: Console) -> None:
     """One arm, the same targets and starts for everybody."""
     robot, count = _robots()[1], 300
     X, starts = _targets(robot, count)
-    table = Table(title=f"{count} reachable targets of a Panda from random starts, one after the other")
-    for column in ("solver", "found at 1e-6", "mean (us)", "one differential step (us)"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        f"{count} reachable targets of a Panda from random starts, one after the other",
+        "solver | found at 1e-6 | mean (us) | one differential step (us)",
+    )
 
     def row(name: str, q: np.ndarray, spent: float, step: str) -> None:
         Y = wm.forward_kinematics(robot.model, q)[:, robot.tip]

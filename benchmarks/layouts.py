@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.timing import table_of
 from worldline import simulation as sx
 from worldline._src.errors import WorldlineError
 from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, choose_layout
@@ -73,25 +73,19 @@ def survey(paths: dict[str, list[Path]]) -> tuple[list[Found], list[str]]:
 def run(console: Console) -> None:
     """Print the tables."""
     found, left_out = survey(files())
-    table = Table(title="layout of a batch of every model")
-    for column in ("model", "layout", "why not in lanes"):
-        table.add_column(column)
+    table = table_of("layout of a batch of every model", "model | layout | why not in lanes")
     for model in found:
         reasons = "" if model.layout == LANES else "; ".join(model.reasons)
         table.add_row(model.name, model.layout, reasons)
     console.print(table)
-    table = Table(title="models in lanes")
-    for column in ("source", "in lanes", "models"):
-        table.add_column(column, justify="left" if column == "source" else "right")
+    table = table_of("models in lanes", "source | in lanes | models")
     for source in dict.fromkeys(model.source for model in found):
         mine = [model for model in found if model.source == source]
         table.add_row(source, str(sum(model.layout == LANES for model in mine)), str(len(mine)))
     table.add_row("all", str(sum(model.layout == LANES for model in found)), str(len(found)))
     console.print(table)
     reasons = Counter(reason for model in found if model.layout != LANES for reason in model.reasons)
-    table = Table(title="reasons, by number of models")
-    for column in ("models", "reason"):
-        table.add_column(column)
+    table = table_of("reasons, by number of models", "models | reason")
     for reason, count in reasons.most_common():
         table.add_row(str(count), reason)
     console.print(table)

@@ -12,9 +12,8 @@ import importlib
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline.lcp import Dantzig, LcpOptions, LcpProblem, Lemke, Newton, Pgs
 
 SIZES = (12, 24, 48, 96)
@@ -51,18 +50,10 @@ def peer(problem: LcpProblem):
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title="LCP, time per call from Python in us; (iterations)")
-    for column in (
-        "problem",
-        "rows",
-        "Dantzig",
-        "Lemke",
-        "Pgs 1e-6",
-        "Newton",
-        "QuantEcon Lemke",
-        "best ratio",
-    ):
-        table.add_column(column, justify="left" if column == "problem" else "right")
+    table = table_of(
+        "LCP, time per call from Python in us; (iterations)",
+        "problem | rows | Dantzig | Lemke | Pgs 1e-6 | Newton | QuantEcon Lemke | best ratio",
+    )
     loose = LcpOptions(tolerance=1e-6, max_iterations=100_000)
     for name, make in (("standard", standard), ("friction", frictional)):
         for n in SIZES:

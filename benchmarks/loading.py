@@ -21,7 +21,8 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+
+from benchmarks.timing import table_of
 
 MESHES = 12
 ROWS = 160
@@ -142,9 +143,7 @@ def further_loads(file: Path, cache: Path, repeats: int, step: bool = False) -> 
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title="loading, milliseconds")
-    for column in ("scene", "load", "Worldline", "MuJoCo", "ratio"):
-        table.add_column(column, justify="left" if column in ("scene", "load") else "right")
+    table = table_of("loading, milliseconds", "scene | load | Worldline | MuJoCo | ratio")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         robot = write_robot(folder)

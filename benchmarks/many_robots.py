@@ -11,11 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 import worldline
 from benchmarks.contact_scenes import free_bodies, pile
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, table_of
 from worldline import msd
 from worldline import simulation as sx
 
@@ -46,9 +45,10 @@ def run(console: Console) -> None:
     for count, world in worlds.items():
         job = {"step": lambda world=world: world.step(n=STEPS)}
         times[count] = best_of(job, rounds=5, before=world.reset)["step"] / STEPS * 1e6
-    table = Table(title="humanoids that fall side by side, microseconds a step")
-    for column in ("robots", "step", "a robot", "to one of four", "memory [MB]"):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "humanoids that fall side by side, microseconds a step",
+        "robots | step | a robot | to one of four | memory [MB]",
+    )
     for count, time in times.items():
         share = (time / count) / (times[4] / 4)
         table.add_row(
@@ -60,9 +60,7 @@ def run(console: Console) -> None:
         )
     console.print(table)
 
-    table = Table(title="memory of a pile of 100 bodies [MB], asked below 50")
-    for column in ("solver", "memory"):
-        table.add_column(column, justify="right")
+    table = table_of("memory of a pile of 100 bodies [MB], asked below 50", "solver | memory")
     for method in (sx.ContactSolverMethod.SEQUENTIAL_IMPULSE, sx.ContactSolverMethod.NEWTON):
         world = sx.World.from_scene(msd.from_str(free_bodies(*pile())))
         world.contact_solver_method = method

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.timing import table_of
 from worldline import simulation as sx
 
 STEPS, BLOCK, ROUNDS = 400, 4, 20
@@ -99,18 +99,10 @@ def run(console: Console) -> None:
     except ImportError:
         console.print("MuJoCo is not installed")
         return
-    table = Table(title="microseconds a step with all sensors read, 400 steps from the start, one thread")
-    for column in (
-        "model",
-        "loop",
-        "Worldline",
-        "without sensors",
-        "MuJoCo",
-        "ratio, best",
-        "median",
-        "asked",
-    ):
-        table.add_column(column, justify="right")
+    table = table_of(
+        "microseconds a step with all sensors read, 400 steps from the start, one thread",
+        "model | loop | Worldline | without sensors | MuJoCo | ratio, best | median | asked",
+    )
     for name, path in models().items():
         count = mujoco.MjModel.from_xml_path(str(path)).nu
         random = np.random.default_rng(1).uniform(-0.3, 0.3, (STEPS, count))

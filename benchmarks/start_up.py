@@ -19,9 +19,9 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 import worldline
+from benchmarks.timing import table_of
 from worldline._src.kernel_cache import compiler_version
 from worldline._src.machine_code import package
 
@@ -79,9 +79,7 @@ def summary(code: str) -> list[str]:
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title=f"start-up, seconds, best (median) of {ROUNDS}")
-    for column in ("what", "wall clock", "processor", "asked"):
-        table.add_column(column, justify="left" if column == "what" else "right")
+    table = table_of(f"start-up, seconds, best (median) of {ROUNDS}", "what | wall clock | processor | asked")
     for module, asked in (("worldline", "0.15"), ("worldline.simulation", "0.15"), ("worldline.model", "")):
         table.add_row(f"import {module}", *summary(IMPORT.format(module=module)), asked)
     table.add_row("first result in a new process", *summary(FIRST), "")

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.timing import best_of, turns_of
+from benchmarks.timing import best_of, table_of, turns_of
 from worldline import simulation as sx
 
 CALLS = 2000
@@ -65,9 +64,7 @@ def _calls(console: Console) -> None:
         }
     )
     micro = {name: 1e6 * seconds / CALLS for name, seconds in times.items()}
-    table = Table(title="calls from Python, microseconds")
-    for column in ("call", "measured", "asked"):
-        table.add_column(column, justify="left" if column == "call" else "right")
+    table = table_of("calls from Python, microseconds", "call | measured | asked")
     table.add_row("world.step() of one rigid body", f"{micro['step']:.2f}", "5")
     table.add_row("link.transform after joint.position = q", f"{micro['both'] - micro['write']:.2f}", "10")
     table.add_row("joint.position = q", f"{micro['write']:.2f}", "")
@@ -97,11 +94,10 @@ def run(console: Console) -> None:
     from worldline import msd
 
     _calls(console)
-    table = Table(
-        title=f"steps per second, best of {STEPS} steps from the start, falling and lying, one thread"
+    table = table_of(
+        f"steps per second, best of {STEPS} steps from the start, falling and lying, one thread",
+        "scene | Worldline | MuJoCo | ratio | ratio, median | asked",
     )
-    for column in ("scene", "Worldline", "MuJoCo", "ratio", "ratio, median", "asked"):
-        table.add_column(column, justify="left" if column == "scene" else "right")
     for name, source, asked in _scenes():
         text = source.startswith("<")
         model = mujoco.MjModel.from_xml_string(source) if text else mujoco.MjModel.from_xml_path(source)

@@ -11,6 +11,14 @@ import numpy as np
 from rich.table import Table
 
 
+def table_of(title: str, columns: str) -> Table:
+    """A table with these columns, `name | one | other`; the first is text, the others are numbers."""
+    table = Table(title=title)
+    for k, column in enumerate(columns.split(" | ")):
+        table.add_column(column, justify="right" if k else "left")
+    return table
+
+
 def best_of(
     jobs: dict[str, Callable[[], object]],
     *,

@@ -15,8 +15,8 @@ import time
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.timing import table_of
 from worldline import msd
 from worldline import simulation as sx
 from worldline.collision import CollisionShape
@@ -107,9 +107,10 @@ def run(console: Console) -> None:
     On a machine with other things to do the cost in steps tells of those too; the last column, what the
     viewer takes of one processor, hardly does.
     """
-    table = Table(title=f"{BODIES} bodies, {FPS:g} frames a second asked for")
-    for column in ("", "steps per second", "frames per second", "cost", "of a processor"):
-        table.add_column(column, justify="left" if not column else "right")
+    table = table_of(
+        f"{BODIES} bodies, {FPS:g} frames a second asked for",
+        " | steps per second | frames per second | cost | of a processor",
+    )
     for name, world in (("chains", chains()), ("pile in contact", pile())):
         alone, shown, frames, beside = [_steps_per_second(world, SECONDS)[0]], [], [], []
         for _ in range(ROUNDS):

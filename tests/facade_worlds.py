@@ -62,3 +62,14 @@ def floating(world):
     robot.add_link("head", parent=body, joint=sx.JointSpec(name="neck", type=sx.JointType.SPHERICAL))
     robot.joints.velocity = [0.1, 0.2, 0.0, 0.3, -0.2, 0.4, 0.5, 0.0, -0.6]
     return robot
+
+
+def two_slides() -> tuple[sx.World, list[sx.Link]]:
+    """Links on slides along x of two multibodies, "a" and "b", the second a metre ahead."""
+    world, links = sx.World(), []
+    for name in ("a", "b"):
+        robot = world.add_multibody(name)
+        spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+        links.append(robot.add_link("link", robot.add_link("root"), spec))
+    world.multibodies["b"].joints["slide"].position = [1.0]
+    return world, links

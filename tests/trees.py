@@ -31,6 +31,14 @@ def random_pose(rng: np.random.Generator, reach: float = 0.3) -> np.ndarray:
     return np.r_[rng.uniform(-reach, reach, 3), x / np.linalg.norm(x)]
 
 
+def random_hinge(rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, centre of mass and inertia of a link, the pose of its joint in the parent, and a unit axis."""
+    mass = rng.uniform(0.5, 2.0)
+    com, inertia = rng.uniform(-0.1, 0.1, 3), random_inertia(rng, mass)
+    pose, axis = random_pose(rng), rng.normal(size=3)
+    return mass, com, inertia, pose, axis / np.linalg.norm(axis)
+
+
 def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
     """The inertia of a box with sides of some decimetres, turned at random."""
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))

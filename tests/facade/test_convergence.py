@@ -29,36 +29,33 @@ def add_bin(world, friction):
 
 def spheres_in_bin(method, mass=1.0, friction=0.5, count=45, strict=False):
     world = sx.World(contact_solver_method=method, time_step=0.005, strict_solver_resolution=strict)
+
+    def ball(k, x, y, rng):
+        at = (-0.24 + 0.24 * (k % 3) + x, -0.24 + 0.24 * (k // 3 % 3) + y, 0.12 + 0.22 * (k // 9))
+        return {"mass": mass, "inertia": 0.004 * mass * np.eye(3), "position": at}
+
+    return filled(world, 1, count, friction, CollisionShape.sphere(0.1), ball)
+
+
+def filled(world, seed, count, friction, shape, options):
+    """A bin with bodies of one shape; `options` says how body k is added, with its random shift."""
     add_bin(world, friction)
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     for k in range(count):
         x, y = rng.uniform(-0.02, 0.02, 2)
-        ball = world.add_rigid_body(
-            f"ball{k}",
-            mass=mass,
-            inertia=0.004 * mass * np.eye(3),
-            position=(-0.24 + 0.24 * (k % 3) + x, -0.24 + 0.24 * (k // 3 % 3) + y, 0.12 + 0.22 * (k // 9)),
-        )
-        ball.add_collision_shape(CollisionShape.sphere(0.1))
-        ball.friction = friction
+        body = world.add_rigid_body(f"body{k}", **options(k, x, y, rng))
+        body.add_collision_shape(shape)
+        body.friction = friction
     return world
 
 
 def boxes_in_bin(count=100, friction=0.5):
-    world = sx.World(time_step=0.002)
-    add_bin(world, friction)
-    rng = np.random.default_rng(3)
-    for k in range(count):
-        x, y = rng.uniform(-0.02, 0.02, 2)
-        box = world.add_rigid_body(
-            f"box{k}",
-            inertia=np.eye(3) * 0.05**2 * 2 / 3,
-            position=(-0.27 + 0.18 * (k % 4) + x, -0.27 + 0.18 * (k // 4 % 4) + y, 0.12 + 0.18 * (k // 16)),
-            angular_velocity=rng.uniform(-3, 3, 3),
-        )
-        box.add_collision_shape(CollisionShape.box((0.05, 0.05, 0.05)))
-        box.friction = friction
-    return world
+    def box(k, x, y, rng):
+        at = (-0.27 + 0.18 * (k % 4) + x, -0.27 + 0.18 * (k // 4 % 4) + y, 0.12 + 0.18 * (k // 16))
+        inertia = np.eye(3) * 0.05**2 * 2 / 3
+        return {"inertia": inertia, "position": at, "angular_velocity": rng.uniform(-3, 3, 3)}
+
+    return filled(sx.World(time_step=0.002), 3, count, friction, CollisionShape.box((0.05, 0.05, 0.05)), box)
 
 
 def moving(world):

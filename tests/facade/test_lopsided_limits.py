@@ -18,8 +18,10 @@ H, INERTIA = 0.001, 0.5
 FAMILIES = [f for f in sx.MultibodyIntegrationFamily if "VARIATIONAL" not in f.name]
 
 
-def wheel() -> tuple[sx.World, sx.Joint]:
+def wheel(family: sx.MultibodyIntegrationFamily | None = None) -> tuple[sx.World, sx.Joint]:
     world = sx.World(time_step=H, gravity=(0, 0, 0))
+    if family is not None:
+        world.multibody_options = sx.MultibodyOptions(integration_family=family)
     robot = world.add_multibody("robot")
     link = robot.add_link("wheel", joint=sx.JointSpec(name="hub", axis=(0, 0, 1)))
     link.mass, link.inertia = 1.0, np.diag([INERTIA] * 3)
@@ -28,8 +30,7 @@ def wheel() -> tuple[sx.World, sx.Joint]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_velocity_stays_within_both_limits(family):
-    world, joint = wheel()
-    world.multibody_options = sx.MultibodyOptions(integration_family=family)
+    world, joint = wheel(family)
     joint.set_velocity_limits(-0.25, 1.0)
     joint.force = [5.0]
     world.step(500)
@@ -54,8 +55,7 @@ def test_one_direction_may_be_free_or_closed(limits):
 
 @pytest.mark.parametrize("family", sx.MultibodyIntegrationFamily)
 def test_commands_and_drives_stay_within_both_efforts(family):
-    world, joint = wheel()
-    world.multibody_options = sx.MultibodyOptions(integration_family=family)
+    world, joint = wheel(family)
     joint.set_effort_limits(-0.5, 2.0)
     joint.force = [9.0]
     world.step(100)

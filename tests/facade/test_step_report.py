@@ -202,12 +202,17 @@ def test_a_resting_body_persists():
     assert report.frame == 10 and report.failure is None
 
 
-def test_the_report_names_limits_and_what_was_cut():
+def two_hinges(second):
+    """A World with an arm, and its joints: one that turns about z, then the one given."""
     world = sx.World()
     arm = world.add_multibody("arm")
     base = arm.add_link("base", None, sx.JointSpec(name="turn", axis=(0, 0, 1)))
-    arm.add_link("tip", base, sx.JointSpec(name="swing", axis=(0, 1, 0)))
-    turn, swing = arm.joints["turn"], arm.joints["swing"]
+    arm.add_link("tip", base, second)
+    return world, *arm.joints
+
+
+def test_the_report_names_limits_and_what_was_cut():
+    world, turn, swing = two_hinges(sx.JointSpec(name="swing", axis=(0, 1, 0)))
     turn.effort_limits, turn.force = 0.5, [3.0]
     swing.set_position_limits(-0.1, 0.1)
     swing.velocity, swing.force = [5.0], [1.0]
@@ -223,11 +228,7 @@ def test_the_report_names_limits_and_what_was_cut():
 
 
 def test_the_report_names_servos_that_were_cut_and_speeds_at_their_limit():
-    world = sx.World()
-    arm = world.add_multibody("arm")
-    base = arm.add_link("base", None, sx.JointSpec(name="turn", axis=(0, 0, 1)))
-    arm.add_link("tip", base, sx.JointSpec(name="spin", axis=(0, 0, 1)))
-    turn, spin = arm.joints["turn"], arm.joints["spin"]
+    world, turn, spin = two_hinges(sx.JointSpec(name="spin", axis=(0, 0, 1)))
     turn.actuator_type, turn.effort_limits, turn.command_velocity = sx.ActuatorType.SERVO, 0.5, [100.0]
     spin.velocity_limits, spin.force = 0.2, [3.0]
     world.step(n=200)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from facade_worlds import two_slides
 from worldline import math as wmath
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
@@ -197,14 +198,8 @@ def test_sync_ticks_and_replay_project():
 
 def test_weights_say_who_gives_way():
     def ends(weights):
-        world = sx.World()
-        moved = []
-        for name in ("a", "b"):
-            robot = world.add_multibody(name)
-            spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
-            moved.append(robot.add_link("link", robot.add_link("root"), spec))
+        world, moved = two_slides()
         joints = [world.multibodies[name].joints["slide"] for name in ("a", "b")]
-        joints[1].position = [1.0]
         projected(world, name="c", frame_a=moved[0], frame_b=moved[1], family=sx.LoopClosureFamily.POINT)
         world.closure_projection = sx.ClosureProjectionOptions(
             weights=dict(zip(joints, weights, strict=True)) if weights else {}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import worldline.model as wm
-from trees import KINDS, add_joint, random_inertia, random_pose
+from trees import KINDS, add_joint, random_hinge, random_inertia, random_pose
 from worldline._src.errors import ArgumentError
 from worldline.model import ModelBuilder
 
@@ -60,11 +60,8 @@ def test_that_of_pinocchio():
     rng = np.random.default_rng(7)
     builder, theirs, joints = ModelBuilder(), pin.Model(), []
     for i in range(6):
-        mass = rng.uniform(0.5, 2.0)
-        com, inertia = rng.uniform(-0.1, 0.1, 3), random_inertia(rng, mass)
+        mass, com, inertia, pose, axis = random_hinge(rng)
         link = builder.add_link(mass=mass, com=com, inertia=inertia)
-        pose, axis = random_pose(rng), rng.normal(size=3)
-        axis /= np.linalg.norm(axis)
         joints.append(builder.add_joint_revolute(i - 1, link, axis=axis, parent_xform=pose))
         number = theirs.addJoint(
             i, pin.JointModelRevoluteUnaligned(axis), pin.XYZQUATToSE3(pose), f"joint{i}"

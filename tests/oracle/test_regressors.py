@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import worldline.model as wm
-from trees import KINDS, random_inertia, random_pose, random_tree
+from trees import KINDS, random_hinge, random_tree
 from worldline._src.errors import ArgumentError
 from worldline.model import ModelBuilder
 
@@ -72,11 +72,8 @@ def test_columns_are_those_of_pinocchio(root):
     theirs.gravity.linear = gravity
     joints = []
     for i in range(5):
-        mass = rng.uniform(0.5, 2.0)
-        com, inertia = rng.uniform(-0.1, 0.1, 3), random_inertia(rng, mass)
+        mass, com, inertia, pose, axis = random_hinge(rng)
         link = builder.add_link(mass=mass, com=com, inertia=inertia)
-        pose, axis = random_pose(rng), rng.normal(size=3)
-        axis /= np.linalg.norm(axis)
         # Pinocchio's parameters are in the frame of the joint: let the body's frame be that one
         if i == 0 and root == "ball":
             joints.append(builder.add_joint_ball(parent=-1, child=link, parent_xform=pose))

@@ -183,6 +183,13 @@ def grounded(**fields):
     return seen(builder, 60)
 
 
+SIZES = {
+    "add_shape_box": ("hx", "hy", "hz"),
+    "add_shape_capsule": ("radius", "half_height"),
+    "add_shape_cone": ("radius", "half_height"),
+    "add_shape_cylinder": ("radius", "half_height"),
+    "add_shape_ellipsoid": ("a", "b", "c"),
+}
 SHAPES = {
     f"{name}.{parameter}": entry
     for name in dir(wm.ModelBuilder)
@@ -192,18 +199,7 @@ SHAPES = {
         ("options", Refused(lambda name=name: shaped(name, bogus=1.0), "bogus")),
     )
 } | {
-    "add_shape_box.hx": shape("add_shape_box", hx=0.2),
-    "add_shape_box.hy": shape("add_shape_box", hy=0.2),
-    "add_shape_box.hz": shape("add_shape_box", hz=0.2),
-    "add_shape_capsule.radius": shape("add_shape_capsule", radius=0.2),
-    "add_shape_capsule.half_height": shape("add_shape_capsule", half_height=0.2),
-    "add_shape_cone.radius": shape("add_shape_cone", radius=0.2),
-    "add_shape_cone.half_height": shape("add_shape_cone", half_height=0.2),
-    "add_shape_cylinder.radius": shape("add_shape_cylinder", radius=0.2),
-    "add_shape_cylinder.half_height": shape("add_shape_cylinder", half_height=0.2),
-    "add_shape_ellipsoid.a": shape("add_shape_ellipsoid", a=0.2),
-    "add_shape_ellipsoid.b": shape("add_shape_ellipsoid", b=0.2),
-    "add_shape_ellipsoid.c": shape("add_shape_ellipsoid", c=0.2),
+    **{f"{name}.{size}": shape(name, **{size: 0.2}) for name, sizes in SIZES.items() for size in sizes},
     "add_shape_mesh.vertices": shape("add_shape_mesh", vertices=1.5 * TRIANGLES[0]),
     # inside out: the sign of its volume
     "add_shape_mesh.indices": shape("add_shape_mesh", indices=np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3]])),

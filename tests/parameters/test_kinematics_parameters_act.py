@@ -85,19 +85,24 @@ def asked(kind, given, looped=False, iterations=80):
     return seen(wk.solve_ik(world, [task, other], max_restarts=0, max_iterations=iterations))
 
 
-def of_task(kind, base, looped=False, **fields):
-    """A table of the parameters of a task, and those that all tasks have."""
-    fields = {"weight": 5.0, "tolerance": 0.5, "name": "mine", "priority": 1} | fields
+def effects_on(base, fields, observe):
+    """A table of effects: each field put into the base, seen by `observe`; what is an entry stays."""
     return {
         name: value
         if isinstance(value, (Effect, Refused))
         else Effect(
             lambda: dict(base),
             lambda given, name=name, value=value: given.update({name: value}),
-            lambda given: asked(kind, given, looped),
+            observe,
         )
         for name, value in fields.items()
     }
+
+
+def of_task(kind, base, looped=False, **fields):
+    """A table of the parameters of a task, and those that all tasks have."""
+    fields = {"weight": 5.0, "tolerance": 0.5, "name": "mine", "priority": 1} | fields
+    return effects_on(base, fields, lambda given: asked(kind, given, looped))
 
 
 def at_once(kind, base, **field):
@@ -222,16 +227,7 @@ def called(function, base, observe, **fields):
         made = {n: v(world) if callable(v) and n != "subject" else v for n, v in given.items()}
         return observe(function(**(made | ({"subject": world} if "subject" in given else {}))), world)
 
-    return {
-        name: value
-        if isinstance(value, (Effect, Refused))
-        else Effect(
-            lambda: dict(base),
-            lambda given, name=name, value=value: given.update({name: value}),
-            run,
-        )
-        for name, value in fields.items()
-    }
+    return effects_on(base, fields, run)
 
 
 def itself(world):

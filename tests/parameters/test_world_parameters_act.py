@@ -20,6 +20,7 @@ from effects import (
     world_of,
 )
 
+from facade_worlds import two_slides
 from worldline import simulation as sx
 from worldline.collision import CollisionDetector, CollisionShape
 
@@ -391,13 +392,7 @@ CLOSURE = {
 
 def sliding():
     """Two slides a metre apart whose closure is projected."""
-    world = sx.World()
-    ends = []
-    for name in ("a", "b"):
-        robot = world.add_multibody(name)
-        spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
-        ends.append(robot.add_link("link", robot.add_link("root"), spec))
-    world.multibodies["b"].joints["slide"].position = [1.0]
+    world, ends = two_slides()
     added = world.add_loop_closure(frame_a=ends[0], frame_b=ends[1], family=sx.LoopClosureFamily.POINT)
     added.kinematics = PROJECT
     return world

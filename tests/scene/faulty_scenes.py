@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,11 @@ def arm(world: msd.World) -> msd.Link:
 
 def hand(world: msd.World) -> msd.Link:
     return arm(world).children[0]
+
+
+def equate(table: str, kind: type, **given: Any) -> Callable[[msd.World], object]:
+    """Adds an equality to a scene."""
+    return lambda world: getattr(world.equality_constraint_set, table).append(kind(**given))
 
 
 def palm(world: msd.World) -> msd.Geometry:
@@ -486,43 +492,39 @@ FAULTS: dict[str, tuple[Mutation, str, str, str]] = {
         "two different",
     ),
     "connect of a link with itself": (
-        lambda w: w.equality_constraint_set.connects.append(
-            msd.EqualityConnect(connect_type=msd.ConnectConstraintType.link_anchor("arm", (0, 0, 0), "arm"))
+        equate(
+            "connects",
+            msd.EqualityConnect,
+            connect_type=msd.ConnectConstraintType.link_anchor("arm", (0, 0, 0), "arm"),
         ),
         "$.equality_constraint_set.connects[0].connect_type",
         "'arm' twice",
         "two different",
     ),
     "weld to a pose that is none": (
-        lambda w: w.equality_constraint_set.welds.append(
-            msd.EqualityWeld(
-                weld_type=msd.WeldConstraintType.link_anchor("arm", (0, 0, 0), 1.0, "hand", [0] * 7)
-            )
+        equate(
+            "welds",
+            msd.EqualityWeld,
+            weld_type=msd.WeldConstraintType.link_anchor("arm", (0, 0, 0), 1.0, "hand", [0] * 7),
         ),
         "$.equality_constraint_set.welds[0].weld_type.LinkAnchor.relative_pose",
         "0.0",
         "not zero",
     ),
     "joint equal to itself": (
-        lambda w: w.equality_constraint_set.joints.append(
-            msd.EqualityJoint(joint_a="wrist", joint_b="wrist")
-        ),
+        equate("joints", msd.EqualityJoint, joint_a="wrist", joint_b="wrist"),
         "$.equality_constraint_set.joints[0].joint_b",
         "'wrist' twice",
         "two different",
     ),
     "point of a link on a path of its own": (
-        lambda w: w.equality_constraint_set.paths.append(
-            msd.EqualityPath(point=msd.FrameRef(link="arm"), frame=msd.FrameRef(link="arm"))
-        ),
+        equate("paths", msd.EqualityPath, point=msd.FrameRef(link="arm"), frame=msd.FrameRef(link="arm")),
         "$.equality_constraint_set.paths[0].frame",
         "twice",
         "two different",
     ),
     "tendon equal to itself": (
-        lambda w: w.equality_constraint_set.tendons.append(
-            msd.EqualityTendon(tendon_a="cord", tendon_b="cord")
-        ),
+        equate("tendons", msd.EqualityTendon, tendon_a="cord", tendon_b="cord"),
         "$.equality_constraint_set.tendons[0].tendon_b",
         "'cord' twice",
         "two different",

@@ -38,7 +38,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from worldline._src.named_tuple import NamedTuple
 
@@ -237,6 +237,9 @@ class ForbiddenPathError(SceneError):
 class UnreadableFileError(SceneError, OSError):
     """A file that cannot be read; `filename` and `errno` are those of the operating system, where known."""
 
+    _number: ClassVar[int | None] = None
+    """What `errno` is where none is given."""
+
     def __init__(
         self,
         message: str = "",
@@ -247,6 +250,7 @@ class UnreadableFileError(SceneError, OSError):
     ) -> None:
         super().__init__(message, problems)
         self.filename = None if filename is None else os.fspath(filename)
+        number = self._number if number is None else number
         self.errno = number
         self.strerror = None if number is None else os.strerror(number)
 
@@ -262,15 +266,7 @@ class UnreadableFileError(SceneError, OSError):
 class MissingFileError(UnreadableFileError, FileNotFoundError):
     """A file that is not where it is looked for."""
 
-    def __init__(
-        self,
-        message: str = "",
-        problems: Iterable[Problem] = (),
-        *,
-        filename: str | os.PathLike[str] | None = None,
-        number: int | None = errno.ENOENT,
-    ) -> None:
-        super().__init__(message, problems, filename=filename, number=number)
+    _number = errno.ENOENT
 
 
 def unreadable(path: str | os.PathLike[str], error: Exception) -> UnreadableFileError:

@@ -54,6 +54,11 @@ def add(field: str, value: Callable[[], Any]) -> Callable[[msd.World], None]:
     return lambda world: getattr(world, field).append(value())
 
 
+def closure(a: str, b: str, **more: Any) -> Callable[[msd.World], None]:
+    frames = {"frame_a": msd.FrameRef(link=a), "frame_b": msd.FrameRef(link=b)}
+    return add("loop_closures", lambda: msd.LoopClosure(**frames, **more))
+
+
 LEFT, APPROXIMATED = Fate.LeftOut, Fate.Approximated
 SPRING = msd.StiffnessDamping(k=2500.0, d=100.0)
 CASES: dict[str, tuple[Callable[[msd.World], None], str, Fate]] = {
@@ -114,38 +119,17 @@ CASES: dict[str, tuple[Callable[[msd.World], None], str, Fate]] = {
         LEFT,
     ),
     "closure": (
-        add(
-            "loop_closures",
-            lambda: msd.LoopClosure(
-                frame_a=msd.FrameRef(link="a"), frame_b=msd.FrameRef(link="b"), dynamics="ResidualOnly"
-            ),
-        ),
+        closure("a", "b", dynamics="ResidualOnly"),
         "$.loop_closures[0]",
         LEFT,
     ),
     "solved closure": (
-        add(
-            "loop_closures",
-            lambda: msd.LoopClosure(
-                frame_a=msd.FrameRef(link="b"),
-                frame_b=msd.FrameRef(link="c"),
-                family="Point",
-                dynamics="Solve",
-            ),
-        ),
+        closure("b", "c", family="Point", dynamics="Solve"),
         "$.loop_closures[0]",
         APPROXIMATED,
     ),
     "axis closure": (
-        add(
-            "loop_closures",
-            lambda: msd.LoopClosure(
-                frame_a=msd.FrameRef(link="b"),
-                frame_b=msd.FrameRef(link="c"),
-                family="Axis",
-                dynamics="Solve",
-            ),
-        ),
+        closure("b", "c", family="Axis", dynamics="Solve"),
         "$.loop_closures[0]",
         LEFT,
     ),

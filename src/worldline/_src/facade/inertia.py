@@ -91,16 +91,14 @@ class Inertia:
         radius: float, half_height: float, *, density: float = 1000.0, mass: float | None = None
     ) -> Inertia:
         """A solid cylinder along z with a radius and half its height [m]."""
-        size = [values.real(radius, "radius"), values.real(half_height, "half height"), 0.0]
-        return _of(ShapeType.Cylinder, size, density, mass)
+        return _of(ShapeType.Cylinder, _round(radius, half_height), density, mass)
 
     @staticmethod
     def from_capsule(
         radius: float, half_height: float, *, density: float = 1000.0, mass: float | None = None
     ) -> Inertia:
         """A solid capsule along z: a radius about a segment of half length `half_height` [m]."""
-        size = [values.real(radius, "radius"), values.real(half_height, "half height"), 0.0]
-        return _of(ShapeType.Capsule, size, density, mass)
+        return _of(ShapeType.Capsule, _round(radius, half_height), density, mass)
 
     @staticmethod
     def from_points(points: TransformLike, masses: VectorLike | float) -> Inertia:
@@ -196,6 +194,10 @@ def _outer(c: Array) -> Array:
 def _from(part: MassProperties) -> Inertia:
     # turning leaves the two halves unequal in the last digit
     return Inertia(part.mass, part.com, 0.5 * (part.inertia + part.inertia.T))
+
+
+def _round(radius: float, half_height: float) -> list[float]:
+    return [values.real(radius, "radius"), values.real(half_height, "half height"), 0.0]
 
 
 def _of(shape: ShapeType, size: Sequence[float], density: float, mass: float | None) -> Inertia:

@@ -29,8 +29,7 @@ class Link(CollisionBody):
 
     Example:
         >>> from worldline import simulation as sx
-        >>> world = sx.World()
-        >>> arm = world.add_multibody("arm")
+        >>> arm = sx.World().add_multibody("arm")
         >>> base = arm.add_link("base")
         >>> tip = arm.add_link("tip", parent=base, joint=sx.JointSpec(name="hinge"))
         >>> tip.parent_joint.name, tip.parent_link.name

@@ -71,8 +71,7 @@ class Multibody(MultibodyTerms, Freezing):
 
     Example:
         >>> from worldline import simulation as sx
-        >>> world = sx.World()
-        >>> arm = world.add_multibody("arm")
+        >>> arm = sx.World().add_multibody("arm")
         >>> base = arm.add_link("base")
         >>> forearm = arm.add_link("forearm", parent=base, joint=sx.JointSpec(name="elbow"))
         >>> arm.num_links, arm.num_dofs, arm.joints.names

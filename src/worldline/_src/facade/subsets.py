@@ -38,8 +38,7 @@ class Group(JointParameters, KnownNames):
 
     Example:
         >>> from worldline import simulation as sx
-        >>> world = sx.World()
-        >>> arm = world.add_multibody("arm")
+        >>> arm = sx.World().add_multibody("arm")
         >>> base = arm.add_link("base")
         >>> upper = arm.add_link("upper", parent=base, joint=sx.JointSpec(name="shoulder"))
         >>> hand = arm.add_link("hand", parent=upper, joint=sx.JointSpec(name="wrist"))

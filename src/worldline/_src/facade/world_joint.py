@@ -297,12 +297,7 @@ class WorldJoint(WorldJointPassive):
 
     @break_force.setter
     def break_force(self, value: float) -> None:
-        self._require_alive()
-        number = values.any_number(value, f"break force of joint '{self.name}'")
-        if number <= 0.0:
-            raise ArgumentError(f"break force of joint '{self.name}' must be positive, got {number}")
-        self._world._require_idle()
-        self._described.break_force = 0.0 if math.isinf(number) else number
+        self._described.break_force = self._broken_at(value, "force")
         self._world._topology_changed()
 
     @property
@@ -313,13 +308,17 @@ class WorldJoint(WorldJointPassive):
 
     @break_torque.setter
     def break_torque(self, value: float) -> None:
-        self._require_alive()
-        number = values.any_number(value, f"break torque of joint '{self.name}'")
-        if number <= 0.0:
-            raise ArgumentError(f"break torque of joint '{self.name}' must be positive, got {number}")
-        self._world._require_idle()
-        self._described.break_torque = 0.0 if math.isinf(number) else number
+        self._described.break_torque = self._broken_at(value, "torque")
         self._world._topology_changed()
+
+    def _broken_at(self, value: float, what: str) -> float:
+        """A force or torque at which the joint breaks, as the description has it: 0 for never."""
+        self._require_alive()
+        number = values.any_number(value, f"break {what} of joint '{self.name}'")
+        if number <= 0.0:
+            raise ArgumentError(f"break {what} of joint '{self.name}' must be positive, got {number}")
+        self._world._require_idle()
+        return 0.0 if math.isinf(number) else number
 
     @property
     def constraint_projection_policy(self) -> JointConstraintProjectionPolicy:

@@ -155,7 +155,6 @@ class AnalyticIk(FixedAttributes):
         family: name of the geometry.
 
     Example:
-        >>> import numpy as np
         >>> import worldline.model as wm
         >>> from worldline import kinematics as wk
         >>> builder = wm.ModelBuilder()

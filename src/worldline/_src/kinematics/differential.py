@@ -165,7 +165,6 @@ class DifferentialIk(FixedAttributes):
             threads: 0 for all processors.
 
         Example:
-            >>> import numpy as np
             >>> import worldline.model as wm
             >>> from worldline import kinematics as wk
             >>> builder = wm.ModelBuilder()

@@ -409,16 +409,13 @@ def solve_ik_batch(
         threads: 0 for all processors.
 
     Example:
-        >>> import numpy as np
         >>> import worldline.model as wm
         >>> from worldline import kinematics as wk
         >>> builder = wm.ModelBuilder()
-        >>> a, b = builder.add_link(label="a"), builder.add_link(label="b")
-        >>> joints = [builder.add_joint_revolute(-1, a, axis="z")]
-        >>> joints += [builder.add_joint_revolute(a, b, axis="z", parent_xform=[1, 0, 0, 0, 0, 0, 1])]
-        >>> _ = builder.add_articulation(joints)
-        >>> task = wk.PositionTask("b", (0, 0, 0), point=(1, 0, 0))
-        >>> made = wk.solve_ik_batch(builder.finalize(), task, [[1, 1, 0], [0.5, 0, 0], [9, 0, 0]])
+        >>> slide = builder.add_joint_prismatic(-1, builder.add_link(label="cart"), axis="x")
+        >>> _ = builder.add_articulation([slide])
+        >>> task = wk.PositionTask("cart", (0, 0, 0))
+        >>> made = wk.solve_ik_batch(builder.finalize(), task, [[1, 0, 0], [0.5, 0, 0], [0, 9, 0]])
         >>> made.success.tolist()
         [True, True, False]
     """

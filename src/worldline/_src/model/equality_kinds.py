@@ -62,24 +62,30 @@ class EqualityEnds:
         pose = transform(np.array([*site.position.tolist(), *site.orientation.tolist()]), "site")
         return body, pose
 
+    def _sites(self, value: Any) -> tuple[End, End]:
+        return self._site(value["site_a"]), self._site(value["site_b"])
+
+    def _links(self, value: Any) -> tuple[int, int, Array]:
+        """Both bodies, and the pose of the anchor."""
+        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+        return self._body(value["link_a"]), self._body(value["link_b"]), anchor
+
     def _X_W(self, body: int) -> Array:
         return IDENTITY if body < 0 else self.body_q[body]
 
     def connect(self, equality: EqualityConnect) -> tuple[End, End]:
         value = equality.connect_type.value
         if equality.connect_type.variant == "site_pair":
-            return self._site(value["site_a"]), self._site(value["site_b"])
-        a, b = self._body(value["link_a"]), self._body(value["link_b"])
-        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+            return self._sites(value)
+        a, b, anchor = self._links(value)
         other = compose(inverse(self._X_W(b)), compose(self._X_W(a), anchor))
         return (a, anchor), (b, other)
 
     def weld(self, equality: EqualityWeld) -> tuple[End, End]:
         value = equality.weld_type.value
         if equality.weld_type.variant == "site_pair":
-            return self._site(value["site_a"]), self._site(value["site_b"])
-        a, b = self._body(value["link_a"]), self._body(value["link_b"])
-        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+            return self._sites(value)
+        a, b, anchor = self._links(value)
         given = value["relative_pose"]
         X_ab = compose(inverse(self._X_W(a)), self._X_W(b)) if given is None else transform(given, "weld")
         return (a, compose(X_ab, anchor)), (b, anchor)

@@ -48,12 +48,13 @@ def _within(given: Range, size: float) -> tuple[float, float]:
     return max(given.lower, -size), min(given.upper, size)
 
 
-def _bodies(ends: Sequence[_End]) -> np.ndarray:
-    return np.array([body for body, _ in ends], np.int64)
-
-
-def _poses(ends: Sequence[_End]) -> Array:
-    return np.array([X for _, X in ends], np.float64).reshape(-1, 7)
+def _ends(a: Sequence[_End], b: Sequence[_End]) -> dict[str, np.ndarray]:
+    """Columns of what ties two bodies: the bodies, and the poses of the ends in them."""
+    columns: dict[str, np.ndarray] = {}
+    for name, ends in (("a", a), ("b", b)):
+        columns[f"body_{name}"] = np.array([body for body, _ in ends], np.int64)
+        columns[f"X_{name}"] = np.array([X for _, X in ends], np.float64).reshape(-1, 7)
+    return columns
 
 
 def _floats(values: Sequence[Any], *shape: int) -> Array:
@@ -75,10 +76,7 @@ def equality_table(world: World, index: SceneIndex, body_q: Array) -> tables.Equ
         label=labels([equality.name for equality in everything], "equality"),
         kind=np.array([row.kind for row in rows], np.int64),
         active=np.array([equality.active for equality in everything], bool),
-        body_a=_bodies([row.a for row in rows]),
-        X_a=_poses([row.a for row in rows]),
-        body_b=_bodies([row.b for row in rows]),
-        X_b=_poses([row.b for row in rows]),
+        **_ends([row.a for row in rows], [row.b for row in rows]),
         torque_scale=_floats([row.scale for row in rows]),
         first=np.array([row.first for row in rows], np.int64),
         second=np.array([row.second for row in rows], np.int64),
@@ -98,10 +96,7 @@ def closure_table(world: World, index: SceneIndex) -> tables.Closures:
     return tables.Closures(
         label=labels([row.name for row in rows], "closure"),
         family=np.array([_FAMILIES[row.family] for row in rows], np.int64),
-        body_a=_bodies(a),
-        X_a=_poses(a),
-        body_b=_bodies(b),
-        X_b=_poses(b),
+        **_ends(a, b),
         distance=_floats([row.distance for row in rows]),
         enabled=np.array([row.enabled for row in rows], bool),
         projected=np.array([row.kinematics is ClosureKinematicsPolicy.Project for row in rows], bool),
@@ -149,10 +144,7 @@ def spring_table(world: World, index: SceneIndex) -> tables.DistanceSprings:
     a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
     return tables.DistanceSprings(
         label=labels([row.name for row in rows], "spring"),
-        body_a=_bodies(a),
-        X_a=_poses(a),
-        body_b=_bodies(b),
-        X_b=_poses(b),
+        **_ends(a, b),
         rest=_floats([row.rest_length for row in rows]),
         stiffness=_floats([row.stiffness for row in rows]),
         damping=_floats([row.damping for row in rows]),
@@ -187,10 +179,7 @@ def loop_joint_table(world: World, index: SceneIndex) -> tables.LoopJoints:
     return tables.LoopJoints(
         label=labels([row.joint.name for row in rows], "joint"),
         kind=np.array([KINDS[row.joint.type_].type for row in rows], np.int64),
-        body_a=_bodies(a),
-        X_a=_poses(a),
-        body_b=_bodies(b),
-        X_b=_poses(b),
+        **_ends(a, b),
         axis=_floats([row.joint.axis for row in rows], 3),
         axis2=_floats([row.joint.axis2 for row in rows], 3),
         pitch=_floats([row.joint.pitch for row in rows]),

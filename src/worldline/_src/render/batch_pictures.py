@@ -54,10 +54,8 @@ def render_batch(
 
     Example:
         >>> from worldline import simulation as sx
-        >>> from worldline.collision import CollisionShape
         >>> world = sx.World()
-        >>> ball = world.add_rigid_body("ball")
-        >>> ball.add_collision_shape(CollisionShape.sphere(0.5))
+        >>> world.add_rigid_body("ball").add_collision_shape(sx.CollisionShape.sphere(0.5))
         >>> sx.render_batch(sx.WorldBatch(world, 6)).shape  # doctest: +SKIP
         (240, 480, 3)
     """

@@ -68,10 +68,8 @@ class Renderer(NotCopied, KnownNames, Closing):
 
     Example:
         >>> from worldline import simulation as sx
-        >>> from worldline.collision import CollisionShape
         >>> world = sx.World()
-        >>> ball = world.add_rigid_body("ball")
-        >>> ball.add_collision_shape(CollisionShape.sphere(0.5))
+        >>> world.add_rigid_body("ball").add_collision_shape(sx.CollisionShape.sphere(0.5))
         >>> with sx.Renderer(world, 64, 48) as renderer:  # doctest: +SKIP
         ...     picture = renderer.render(sx.LookAt((3, 0, 0)), depth=True)
         ...     round(float(picture.depth[24, 32]), 1)
@@ -345,10 +343,8 @@ def render(
 
     Example:
         >>> from worldline import simulation as sx
-        >>> from worldline.collision import CollisionShape
         >>> world = sx.World()
-        >>> ball = world.add_rigid_body("ball")
-        >>> ball.add_collision_shape(CollisionShape.sphere(0.5))
+        >>> world.add_rigid_body("ball").add_collision_shape(sx.CollisionShape.sphere(0.5))
         >>> picture = sx.render(world, sx.LookAt((3, 0, 0)), depth=True, segmentation=True)  # doctest: +SKIP
         >>> picture.rgb.shape, round(float(picture.depth[240, 320]), 2)  # doctest: +SKIP
         ((480, 640, 3), 2.5)

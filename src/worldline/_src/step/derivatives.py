@@ -108,12 +108,9 @@ def inverse_dynamics_derivatives(
     """
     if is_analytic(model):
         made = _analytic(model, _INVERSE_DYNAMICS, (q, qd, qdd), threads, lanes)
-        return InverseDynamicsDerivatives(*made)
-    program = programs.INVERSE_DYNAMICS
-    if model.is_relieved:
-        program = programs.RELIEVED[id(program)]
-    shape = (model.joint_dof_count,)
-    return InverseDynamicsDerivatives(*_columns(model, program, (q, qd, qdd), shape, WITH_GRAVITY))
+    else:
+        made = _dynamics_columns(model, programs.INVERSE_DYNAMICS, (q, qd, qdd))
+    return InverseDynamicsDerivatives(*made)
 
 
 @takes_model
@@ -128,22 +125,21 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Derivatives of `forward_dynamics` by displacement, velocity and generalized force.
 
-    Args:
-        model: the model.
-        q: joint coordinates, ([worlds,] joint_coord_count).
-        qd: joint velocities, ([worlds,] joint_dof_count).
-        tau: generalized forces, ([worlds,] joint_dof_count).
-        threads: worlds are spread over this many threads.
-        lanes: worlds per instruction.
+    The arguments are those of `inverse_dynamics_derivatives`, with generalized forces `tau` [N or N m],
+    ([worlds,] joint_dof_count), for accelerations.
     """
     if is_analytic(model) and not model.body_kinematic.any():
         made = _analytic(model, _FORWARD_DYNAMICS, (q, qd, tau), threads, lanes)
-        return ForwardDynamicsDerivatives(*made)
-    program = programs.FORWARD_DYNAMICS
+    else:
+        made = _dynamics_columns(model, programs.FORWARD_DYNAMICS, (q, qd, tau))
+    return ForwardDynamicsDerivatives(*made)
+
+
+def _dynamics_columns(model: Model, program: Program, operands: tuple[VectorLike, ...]) -> list[Array]:
+    """Derivatives of inverse or forward dynamics, column by column."""
     if model.is_relieved:
         program = programs.RELIEVED[id(program)]
-    shape = (model.joint_dof_count,)
-    return ForwardDynamicsDerivatives(*_columns(model, program, (q, qd, tau), shape, WITH_GRAVITY))
+    return _columns(model, program, operands, (model.joint_dof_count,), WITH_GRAVITY)
 
 
 @takes_model

@@ -19,6 +19,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, StepFailure, UnknownCapabilityError, nearest_name
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.model import Model
+from worldline._src.scene.enums import counterparts
 from worldline._src.scene.policies import DivergenceAction
 from worldline._src.spatial.poses import Array
 from worldline._src.step.step_table import CONSTRAINT, MULTIBODY
@@ -96,12 +97,7 @@ class Diverging:
         self._set_limits()
 
 
-ACTIONS = {
-    DivergenceAction.Raise: DivergencePolicy.RAISE,
-    DivergenceAction.Freeze: DivergencePolicy.FREEZE,
-    DivergenceAction.Reset: DivergencePolicy.RESET,
-    DivergenceAction.Continue: DivergencePolicy.CONTINUE,
-}
+ACTIONS = counterparts(DivergenceAction, DivergencePolicy)
 """Policies by the action of a scene."""
 
 

@@ -38,51 +38,28 @@ class ComputeNodeExecutionProfile(NamedTuple):
         return 1e-3 * self.duration_us
 
 
-class ComputeExecutionProfile:
+class ComputeExecutionProfile(NamedTuple):
     """How the time of one run of a graph went."""
 
-    __slots__ = ("_critical", "_nodes", "_wall", "_workers")
-
-    def __init__(
-        self,
-        worker_count: int,
-        nodes: tuple[ComputeNodeExecutionProfile, ...],
-        wall_time_us: float,
-        critical_path_time_us: float,
-    ) -> None:
-        self._workers, self._nodes = worker_count, nodes
-        self._wall, self._critical = wall_time_us, critical_path_time_us
-
-    @property
-    def worker_count(self) -> int:
-        """Workers that could take part."""
-        return self._workers
-
-    @property
-    def nodes(self) -> tuple[ComputeNodeExecutionProfile, ...]:
-        """Times of the nodes, in the order they began."""
-        return self._nodes
-
-    @property
-    def wall_time_us(self) -> float:
-        """From beginning to end [us]."""
-        return self._wall
+    worker_count: int
+    """Workers that could take part."""
+    nodes: tuple[ComputeNodeExecutionProfile, ...]
+    """Times of the nodes, in the order they began."""
+    wall_time_us: float
+    """From beginning to end [us]."""
+    critical_path_time_us: float
+    """The longest sum of times along nodes that wait for each other [us]."""
 
     @property
     def total_node_time_us(self) -> float:
         """Sum over the nodes [us]."""
-        return sum(node.duration_us for node in self._nodes)
-
-    @property
-    def critical_path_time_us(self) -> float:
-        """The longest sum of times along nodes that wait for each other [us]."""
-        return self._critical
+        return sum(node.duration_us for node in self.nodes)
 
     @property
     def max_parallelism(self) -> int:
         """Most nodes that ran at the same time."""
-        marks = [(node.start_time_us, 1) for node in self._nodes]
-        marks += [(node.end_time_us, -1) for node in self._nodes]
+        marks = [(node.start_time_us, 1) for node in self.nodes]
+        marks += [(node.end_time_us, -1) for node in self.nodes]
         most = now = 0
         for _, change in sorted(marks):
             now += change
@@ -92,29 +69,29 @@ class ComputeExecutionProfile:
     @property
     def average_parallelism(self) -> float:
         """Time of the nodes by time of the run."""
-        return self.total_node_time_us / self._wall if self._wall > 0.0 else 0.0
+        return self.total_node_time_us / self.wall_time_us if self.wall_time_us > 0.0 else 0.0
 
     @property
     def wall_time_ms(self) -> float:
         """From beginning to end [ms]."""
-        return 1e-3 * self._wall
+        return 1e-3 * self.wall_time_us
 
     def is_empty(self) -> bool:
         """Whether no node ran."""
-        return not self._nodes
+        return not self.nodes
 
     def get_node(self, name: str) -> ComputeNodeExecutionProfile:
         """The times of one node; a KeyError with the nearest name if there is none."""
-        return by_name(self._nodes, name, f"no node '{name}' ran")
+        return by_name(self.nodes, name, f"no node '{name}' ran")
 
     def summary(self) -> str:
         """A few lines of text."""
         lines = [
-            f"{len(self._nodes)} nodes on {self._workers} workers: {self._wall:.0f} us, "
+            f"{len(self.nodes)} nodes on {self.worker_count} workers: {self.wall_time_us:.0f} us, "
             f"{self.average_parallelism:.2f} at a time on average"
         ]
-        lines += [f"  {n.name}: worker {n.worker_index}, {n.duration_us:.0f} us" for n in self._nodes]
+        lines += [f"  {n.name}: worker {n.worker_index}, {n.duration_us:.0f} us" for n in self.nodes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<ComputeExecutionProfile: {len(self._nodes)} nodes, {self._wall:.0f} us>"
+        return f"<ComputeExecutionProfile: {len(self.nodes)} nodes, {self.wall_time_us:.0f} us>"

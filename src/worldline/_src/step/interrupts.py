@@ -8,11 +8,8 @@ from collections.abc import Callable
 from threading import Event, Thread
 
 
-def uninterrupted(work: Callable[[], None]) -> None:
-    """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
-    failed: list[BaseException] = []
-    # an interrupted Thread.join() takes a thread for ended that still runs
-    done = Event()
+def watched(work: Callable[[], None], done: Event, failed: list[BaseException]) -> Callable[[], None]:
+    """Work for another thread: `done` is set at its end, and what it raised is in `failed`."""
 
     def run() -> None:
         try:
@@ -22,7 +19,15 @@ def uninterrupted(work: Callable[[], None]) -> None:
         finally:
             done.set()
 
-    thread, interrupt = Thread(target=run, name="worldline steps in lanes"), None
+    return run
+
+
+def uninterrupted(work: Callable[[], None]) -> None:
+    """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
+    failed: list[BaseException] = []
+    # an interrupted Thread.join() takes a thread for ended that still runs
+    done = Event()
+    thread, interrupt = Thread(target=watched(work, done, failed), name="worldline steps in lanes"), None
     while not done.is_set():
         try:
             if thread.ident is None:

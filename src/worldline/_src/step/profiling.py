@@ -66,7 +66,7 @@ class WorldStepStageProfile(NamedTuple):
         return max((graph.max_parallelism for graph in self.graph_profiles), default=0)
 
 
-class WorldStepProfile:
+class WorldStepProfile(NamedTuple):
     """Times of the stages of one step, in the order they ran; stages that ran again are summed up.
 
     Example:
@@ -80,17 +80,12 @@ class WorldStepProfile:
         (3, 1, 1)
     """
 
-    __slots__ = ("_frame", "_stages", "_wall")
-
-    def __init__(
-        self, frame: int = 0, stages: tuple[WorldStepStageProfile, ...] = (), wall_time_us: float = 0.0
-    ) -> None:
-        self._frame, self._stages, self._wall = frame, stages, wall_time_us
-
-    @property
-    def frame(self) -> int:
-        """Number of the step."""
-        return self._frame
+    frame: int = 0
+    """Number of the step."""
+    stages: tuple[WorldStepStageProfile, ...] = ()
+    """Times of the stages, in the order they ran."""
+    wall_time_us: float = 0.0
+    """From the beginning of the step to its end, calls from Python included [us]."""
 
     @property
     def step_count(self) -> int:
@@ -98,41 +93,31 @@ class WorldStepProfile:
         return 0 if self.is_empty() else 1
 
     @property
-    def stages(self) -> tuple[WorldStepStageProfile, ...]:
-        """Times of the stages, in the order they ran."""
-        return self._stages
-
-    @property
-    def wall_time_us(self) -> float:
-        """From the beginning of the step to its end, calls from Python included [us]."""
-        return self._wall
-
-    @property
     def wall_time_ms(self) -> float:
         """The same [ms]."""
-        return 1e-3 * self._wall
+        return 1e-3 * self.wall_time_us
 
     @property
     def total_stage_time_us(self) -> float:
         """Sum over the stages [us]."""
-        return sum(stage.duration_us for stage in self._stages)
+        return sum(stage.duration_us for stage in self.stages)
 
     def is_empty(self) -> bool:
         """Whether nothing was measured."""
-        return not self._stages
+        return not self.stages
 
     def get_stage(self, name: str) -> WorldStepStageProfile:
         """The times of one stage; a KeyError with the nearest name if there is none."""
-        return by_name(self._stages, name, f"no stage '{name}' was measured")
+        return by_name(self.stages, name, f"no stage '{name}' was measured")
 
     def summary(self) -> str:
         """A table of text: one line a stage, its time and its share."""
         if self.is_empty():
             return "no step was measured; set step_profiling_enabled and step"
         total = max(self.total_stage_time_us, 1e-12)
-        width = max(len(stage.name) for stage in self._stages)
-        lines = [f"step {self._frame}: {self.total_stage_time_us:.2f} us in {len(self._stages)} stages"]
-        for stage in self._stages:
+        width = max(len(stage.name) for stage in self.stages)
+        lines = [f"step {self.frame}: {self.total_stage_time_us:.2f} us in {len(self.stages)} stages"]
+        for stage in self.stages:
             again = f"  x {stage.calls}" if stage.calls > 1 else ""
             share = 100.0 * stage.duration_us / total
             time = f"{stage.duration_us:9.2f} us  {share:5.1f} %"
@@ -143,7 +128,7 @@ class WorldStepProfile:
         return self.summary()
 
     def __repr__(self) -> str:
-        return f"<WorldStepProfile of step {self._frame}: {self.total_stage_time_us:.2f} us>"
+        return f"<WorldStepProfile of step {self.frame}: {self.total_stage_time_us:.2f} us>"
 
 
 class StepProfiler:

@@ -43,11 +43,7 @@ def inverse_dynamics_second_derivatives(
 ) -> InverseDynamicsSecondDerivatives:
     """Second derivatives of `inverse_dynamics` by displacement, velocity and acceleration.
 
-    Args:
-        model: the model.
-        q: joint coordinates, ([worlds,] joint_coord_count).
-        qd: joint velocities, ([worlds,] joint_dof_count).
-        qdd: joint accelerations, ([worlds,] joint_dof_count).
+    The arguments are those of `inverse_dynamics_derivatives`.
 
     Example:
         >>> import numpy as np

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import BusyError, OperationError
+from worldline._src.step.interrupts import watched
 from worldline._src.viewer.access import Gate
 from worldline._src.viewer.controls import Controls
 from worldline._src.viewer.playback import Playback
@@ -92,17 +93,9 @@ class Session:
         if threading.current_thread() is self._thread:
             work()
             return
-        done, failed = threading.Event(), []
-
-        def run() -> None:
-            try:
-                work()
-            except Exception as error:
-                failed.append(error)
-            finally:
-                done.set()
-
-        self.post(run)
+        done = threading.Event()
+        failed: list[BaseException] = []
+        self.post(watched(work, done, failed))
         while not done.wait(0.5):
             if self._closed.is_set() or not self._thread.is_alive():
                 raise OperationError("the viewer was closed")

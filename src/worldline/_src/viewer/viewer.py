@@ -156,8 +156,7 @@ def view(
 
     Args:
         world: what to show. Programs that step it themselves call `Viewer.sync` after their steps, or leave
-        it to
-            the viewer to look `fps` times a second.
+            it to the viewer to look `fps` times a second.
         host: who can reach the page: this machine only by default ("0.0.0.0": every network interface).
         port: of the page; the next free one when it is taken.
         fps: frames a second.
