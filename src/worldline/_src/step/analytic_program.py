@@ -36,7 +36,7 @@ from worldline._src.step.dual_step import OPERATION, operate
 )
 (TURN_COUNT, LINK_COUNT, ACTIVATIONS) = range(s.HEADER + 24, s.HEADER + 27)
 PROGRAM_HEADER = s.HEADER + 27
-"""Integers of the header of a program: those of `analytic_stages.py`; addresses; where parts of its operations
+"""Integers of the header of a program: those of `analytic_stages.py`; addresses; where parts of operations
 end (the step in plain numbers, joints, contacts, what finishes, what puts the World back); sizes."""
 
 Q, V, FORCE, CONTROL, ACTIVATION = 0, 1, 2, 3, 5
