@@ -107,6 +107,16 @@ class _Plan(NamedTuple):
     columns: int
 
 
+class _Gradient(NamedTuple):
+    """A call of `step_gradient` on arrays of its own."""
+
+    tangent: np.ndarray
+    controls: np.ndarray
+    given: Array
+    out: Array
+    call: Any
+
+
 def has_local_forces(sim: Simulation) -> bool:
     """Whether all that acts in a step has analytic derivatives; see the module."""
     if not has_inverse_form(sim) or not is_analytic(sim.model):
@@ -167,6 +177,8 @@ class AnalyticStep(DualStep):
         self._solved = np.zeros(nv)
         self._plans: list[_Plan] = []
         self._scratch = np.zeros(0)
+        self._gradient: _Gradient | None = None
+        self._may_be_unknown = False
         found = _actuators(sim)
         assert found is not None
         self._actuators = found
@@ -198,6 +210,8 @@ class AnalyticStep(DualStep):
                 address_of(constraints.column.contact_force),
             )
             self._point(p.PAIRS, p.PAIR_COUNT, hits.contact_id)
+            plan = constraints.step_plan
+            self._may_be_unknown = plan.convex_pairs or plan.surface_pairs
             self._point(p.BODY_LINK, p.BODY_COUNT, constraints.column.body_link)
 
     def _point(self, address: int, count: int, array: np.ndarray) -> None:
@@ -372,16 +386,25 @@ class AnalyticStep(DualStep):
 
         given: the gradient by the tangent after the step. controls: source and number of each, (n, 2).
         """
-        out = np.empty(len(tangent) + len(controls))
-        off = p.step_gradient(self._header, tangent, controls, given, out)
+        bound = self._gradient
+        if bound is None or bound.tangent is not tangent or bound.controls is not controls:
+            n, m = len(tangent), len(controls)
+            operands = np.zeros(n), np.zeros(n + m + 1)
+            call = p.step_gradient.bound(  # type: ignore[attr-defined]
+                self._header, tangent, controls, *operands, alone=False
+            )
+            bound = self._gradient = _Gradient(tangent, controls, *operands, call)
+        bound.given[:] = given
+        bound.call()
+        off = float(bound.out[-1])
         self._require(off)
-        return out, off
+        return bound.out[:-1].copy(), off
 
     def _require(self, off: float) -> None:
         """Refuse what another method than Newton's solved, and contacts without derivatives."""
         if off == p.OTHER_METHOD:
             require_newton(self._sim)
-        if self._header[p.PAIR_COUNTER] != 0:
+        if self._may_be_unknown:
             require_known_contacts(self._sim)
 
 
