@@ -191,3 +191,20 @@ def test_rows_that_sweeps_solved_are_refused_and_the_world_stays_as_it_is():
         with pytest.raises(NotImplementedError, match="Newton's method"):
             derive()
         assert world._live().sim.data.tobytes() == before.tobytes()
+
+
+def test_a_parameter_may_change_what_acts():
+    # the spring of the hinge keeps the stages of springs in every step
+    bodies = """<body><joint type="ball" damping=".1"/><geom type="sphere" size=".1" pos=".2 0 0"/>
+      <body pos=".3 0 0"><joint axis="0 1 0" stiffness="1"/><geom type="sphere" size=".1"/></body></body>"""
+    world = differentiable(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    world.step(n=20)
+    tangent = world._live().tangent
+    assert tangent is not None and tangent.is_analytic
+    joint, stages = next(iter(world.multibodies)).joints[0], world._live().sim.schedule
+    for stiffness, analytic in ((3.0, False), (0.0, True), (2.0, False)):
+        joint.spring_stiffness = np.full(3, stiffness)
+        world.step(n=20)
+        assert world.check_derivatives().largest_error < 1e-7
+        assert tangent.is_analytic is analytic
+        assert world._live().sim.schedule is stages

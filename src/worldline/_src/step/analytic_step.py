@@ -184,7 +184,7 @@ class AnalyticStep(DualStep):
         self._actuators = found
         self._turns = np.ascontiguousarray(quaternions(sim.model))
         self._links = np.ascontiguousarray(constant_views(sim.model.arenas)["body_link"], np.int64)
-        self._snapshots = start, present
+        self._snapshots, self._schedule, self._arenas = (start, present), sim.schedule, sim.sets
         super().__init__(sim, False, kept)
         self._make_inputs(sim)
         self._activations = self._sizes.get("activation", 0)
@@ -318,10 +318,12 @@ class AnalyticStep(DualStep):
         self._header[p.BEGUN : p.PUT_BACK + 1] = ends
         self._header[p.OPERATIONS] = address_of(self._operations)
 
-    def is_current(self, start: Snapshot, present: Snapshot) -> bool:
-        """Whether the operations are those of these snapshots, which change when they are bound anew."""
-        taking, putting = self._begun
-        return taking is present.taking and putting is start.putting
+    def is_current(self, kept: dict[str, Array], start: Snapshot, present: Snapshot) -> bool:
+        """Whether the operations are those of the stages, arenas and snapshots of today."""
+        sim, (taking, putting) = self._sim, self._begun
+        if self.kept is not kept or taking is not present.taking or putting is not start.putting:
+            return False
+        return self._schedule is sim.schedule and self._arenas is sim.sets
 
     @staticmethod
     def _copy_integers(source: np.ndarray, target: np.ndarray, operations: list[Operation]) -> None:
