@@ -4,8 +4,8 @@
 
 Asked: ten times as fast, and gradients (vjp) at the cost of four steps. All are called in turns of ten calls,
 in processor time, so that they meet the same disturbances. Ratios are medians over the turns, then those of
-the best turns. MuJoCo differences only Euler steps and controls of actuators, so robots step by Euler's rule, and
-Worldline is asked for the same columns. A step is a call of `world.step()`, or one of those in
+the best turns. MuJoCo differences only Euler steps and controls of actuators, so robots step by Euler's rule,
+and Worldline is asked for the same columns. A step is a call of `world.step()`, or one of those in
 `world.step(n=100)`.
 """
 

@@ -38,7 +38,7 @@ def test_jacobians_are_those_of_each_world_alone():
         assert made.state_names == own.state_names and made.control_names == own.control_names
         assert (made.state_jacobian[i] == own.state_jacobian).all()
         assert (made.control_jacobian[i] == own.control_jacobian).all()
-    assert made.provenance["state_jacobian"].value == "dual"
+    assert made.provenance["state_jacobian"].value == "analytic"
     assert len({one.tobytes() for one in made.state_jacobian}) == COUNT, "the worlds differ"
 
 

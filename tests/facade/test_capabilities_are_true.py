@@ -132,7 +132,7 @@ def test_derivatives():
     world.add_rigid_body("box", mass=1.0)
     world.step()
     assert world.check_derivatives().largest_error < 1e-8
-    assert world.get_step_derivatives().provenance["state_jacobian"] is sx.Provenance.DUAL
+    assert world.get_step_derivatives().provenance["state_jacobian"] is sx.Provenance.ANALYTIC
     assert row.unavailable == ()
     origins = {"analytic": None, modes[0]: None, modes[1]: sx.Provenance.SURROGATE}
     for mode, origin in origins.items():

@@ -115,17 +115,25 @@ def test_analytic_derivatives_are_those_in_dual_numbers(scene, cone, monkeypatch
             world.step()
         touched += world.compute_step_metrics().active_contact_count
         assert_same(world, monkeypatch, rng)
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-6, check.worst
     assert touched > 0 or scene in ("actuators", "in the air")
 
 
-@pytest.mark.parametrize("robot", ["half_cheetah", "humanoid", "humanoidstandup"])
+@pytest.mark.parametrize("robot", ["hopper", "half_cheetah", "ant", "humanoid", "humanoidstandup"])
 def test_robots(robot, monkeypatch):
     text = (ASSETS / f"{robot}.xml").read_text().replace('integrator="RK4"', 'integrator="Euler"')
-    world, rng = differentiable(text), np.random.default_rng(4)
+    scene, rng = msd.from_str(text, format="mjcf"), np.random.default_rng(4)
+    scene.simulate_option.policy.differentiable = True
+    # what the solver leaves undone is noise of the differences
+    scene.simulate_option.constraint_solver_tolerance = 1e-15
+    world = sx.World.from_scene(scene)
     world.actuator_controls = 0.3 * rng.uniform(-1.0, 1.0, len(world.actuator_controls))
     for _ in range(3):
         world.step(n=40)
         assert_same(world, monkeypatch, rng)
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-7, check.worst
 
 
 def test_forces_on_links(monkeypatch):
@@ -170,3 +178,33 @@ def test_other_forces_are_differentiated_in_dual_numbers(bodies, more):
     assert made.provenance["state_jacobian"] is sx.Provenance.DUAL
     g = np.arange(1.0, 1.0 + len(made.state_names))
     np.testing.assert_allclose(world.apply_step_vjp(g).state, g @ made.state_jacobian, rtol=1e-12)
+
+
+def test_rows_that_sweeps_solved_are_refused_and_the_world_stays_as_it_is():
+    world = differentiable(f"<mujoco><worldbody>{SCENES['one'][0]}</worldbody></mujoco>")
+    world.contact_solver_method = sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
+    world.step(n=200)
+    assert world.compute_step_metrics().active_contact_count > 0
+    tangent, before = world._live().tangent, world._live().sim.data.copy()
+    assert tangent is not None and tangent.is_analytic
+    for derive in (world.get_step_derivatives, lambda: world.apply_step_vjp(np.ones(22))):
+        with pytest.raises(NotImplementedError, match="Newton's method"):
+            derive()
+        assert world._live().sim.data.tobytes() == before.tobytes()
+
+
+def test_a_parameter_may_change_what_acts():
+    # the spring of the hinge keeps the stages of springs in every step
+    bodies = """<body><joint type="ball" damping=".1"/><geom type="sphere" size=".1" pos=".2 0 0"/>
+      <body pos=".3 0 0"><joint axis="0 1 0" stiffness="1"/><geom type="sphere" size=".1"/></body></body>"""
+    world = differentiable(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    world.step(n=20)
+    tangent = world._live().tangent
+    assert tangent is not None and tangent.is_analytic
+    joint, stages = next(iter(world.multibodies)).joints[0], world._live().sim.schedule
+    for stiffness, analytic in ((3.0, False), (0.0, True), (2.0, False)):
+        joint.spring_stiffness = np.full(3, stiffness)
+        world.step(n=20)
+        assert world.check_derivatives().largest_error < 1e-7
+        assert tangent.is_analytic is analytic
+        assert world._live().sim.schedule is stages

@@ -36,7 +36,7 @@ from worldline._src.step.dual_step import OPERATION, operate
 )
 (TURN_COUNT, LINK_COUNT, ACTIVATIONS) = range(s.HEADER + 24, s.HEADER + 27)
 PROGRAM_HEADER = s.HEADER + 27
-"""Integers of the header of a program: those of `analytic_stages.py`; addresses; where parts of its operations
+"""Integers of the header of a program: those of `analytic_stages.py`; addresses; where parts of operations
 end (the step in plain numbers, joints, contacts, what finishes, what puts the World back); sizes."""
 
 Q, V, FORCE, CONTROL, ACTIVATION = 0, 1, 2, 3, 5
@@ -351,10 +351,12 @@ def step_gradient(header, tangent, controls, given, out):
     """The gradient by the tangent that a step began with, then by controls, from that by its end.
 
     tangent: which of displacements, velocities and activations, one after the other, are numbers of `given`.
-    controls: source and number of each. Returns what `step_columns` does.
+    controls: source and number of each. The last number of `out` becomes what `step_columns` returns.
     """
+    last = out.shape[0] - 1
+    out[last] = OTHER_METHOD
     if not _linearize(header):
-        return OTHER_METHOD
+        return
     nv, activations = header[s.NV], header[ACTIVATIONS]
     size, scratch = 2 * nv + activations, pointer_as(s.linear_of(header).columns, float64)
     w, y = vector(scratch, 0, nv), vector(scratch, nv, nv)
@@ -369,7 +371,7 @@ def step_gradient(header, tangent, controls, given, out):
         out[i] = state[tangent[i]]
     _by_controls(header, controls, g, w, vector(pointer_as(out, float64), n, controls.shape[0]))
     _put_back(header)
-    return off
+    out[last] = off
 
 
 @inline

@@ -214,13 +214,14 @@ def linearize_dynamics(m, c, args, d):
     r.column_motions(tree, kind, inertia, pos, vel, _Rates(v, a), work)
     r.inverse_dynamics_jacobians(dof, kind, inertia, pos, work, r.DynamicsJacobians(lin.dq, lin.dv, lin.M))
     r.carried_motions(tree, pos, a, lin.link_Va, lin.rate_a)
-    _add_body_forces(tree, views.body_view(tm, tc, d), inertia, pos, views.step_view(tm, tc, d), dof, lin)
+    chain, body = views.chain_view(tm, tc, d), views.body_view(tm, tc, d)
+    _add_body_forces(chain, body, inertia, pos, views.step_view(tm, tc, d), lin)
 
 
 @inline
-def _add_body_forces(tree, body, inertia, pos, step, dof, lin):
+def _add_body_forces(chain, body, inertia, pos, step, lin):
     """Forces at centres of mass: wrenches that are held, and the change of their arms."""
-    for i in range(1, tree.link_parent.shape[0]):
+    for i in range(1, body.link_body.shape[0]):
         b = body.link_body[i]
         f = Vec3(step.body_f[b, 3], step.body_f[b, 4], step.body_f[b, 5])
         moment = Vec3(step.body_f[b, 0], step.body_f[b, 1], step.body_f[b, 2])
@@ -229,14 +230,7 @@ def _add_body_forces(tree, body, inertia, pos, step, dof, lin):
         arm = center_of_mass(inertia, pos, i)
         W = Force(add(moment, cross(arm, f)), f)
         store_spatial(lin.link_W, i, add_force(load_force(lin.link_W, i), W))
-        last = tree.link_v_end[i] - 1
-        if tree.link_v_end[i] == tree.link_v_start[i]:
-            last = -1
-            p = tree.link_parent[i]
-            while p > 0 and last < 0:
-                if tree.link_v_end[p] > tree.link_v_start[p]:
-                    last = tree.link_v_end[p] - 1
-                p = tree.link_parent[p]
+        last = chain.link_last[i]
         j = last
         while j >= 0:
             # dW/dq_j = (dc/dq_j x f, 0)
@@ -245,10 +239,10 @@ def _add_body_forces(tree, body, inertia, pos, step, dof, lin):
             while k >= 0:
                 S = load_motion(pos.dof_S, k)
                 lin.dq[k, j] -= dot(S.ang, turn)
-                k = dof.dof_parent[k]
+                k = chain.dof_parent[k]
             S = load_motion(pos.dof_S, j)
             lin.residual[j] -= dot(S.ang, W.ang) + dot(S.lin, W.lin)
-            j = dof.dof_parent[j]
+            j = chain.dof_parent[j]
 
 
 # ---- rows

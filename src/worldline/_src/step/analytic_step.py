@@ -107,6 +107,16 @@ class _Plan(NamedTuple):
     columns: int
 
 
+class _Gradient(NamedTuple):
+    """A call of `step_gradient` on arrays of its own."""
+
+    tangent: np.ndarray
+    controls: np.ndarray
+    given: Array
+    out: Array
+    call: Any
+
+
 def has_local_forces(sim: Simulation) -> bool:
     """Whether all that acts in a step has analytic derivatives; see the module."""
     if not has_inverse_form(sim) or not is_analytic(sim.model):
@@ -167,12 +177,14 @@ class AnalyticStep(DualStep):
         self._solved = np.zeros(nv)
         self._plans: list[_Plan] = []
         self._scratch = np.zeros(0)
+        self._gradient: _Gradient | None = None
+        self._may_be_unknown = False
         found = _actuators(sim)
         assert found is not None
         self._actuators = found
         self._turns = np.ascontiguousarray(quaternions(sim.model))
         self._links = np.ascontiguousarray(constant_views(sim.model.arenas)["body_link"], np.int64)
-        self._snapshots = start, present
+        self._snapshots, self._schedule, self._arenas = (start, present), sim.schedule, sim.sets
         super().__init__(sim, False, kept)
         self._make_inputs(sim)
         self._activations = self._sizes.get("activation", 0)
@@ -198,6 +210,8 @@ class AnalyticStep(DualStep):
                 address_of(constraints.column.contact_force),
             )
             self._point(p.PAIRS, p.PAIR_COUNT, hits.contact_id)
+            plan = constraints.step_plan
+            self._may_be_unknown = plan.convex_pairs or plan.surface_pairs
             self._point(p.BODY_LINK, p.BODY_COUNT, constraints.column.body_link)
 
     def _point(self, address: int, count: int, array: np.ndarray) -> None:
@@ -304,10 +318,12 @@ class AnalyticStep(DualStep):
         self._header[p.BEGUN : p.PUT_BACK + 1] = ends
         self._header[p.OPERATIONS] = address_of(self._operations)
 
-    def is_current(self, start: Snapshot, present: Snapshot) -> bool:
-        """Whether the operations are those of these snapshots, which change when they are bound anew."""
-        taking, putting = self._begun
-        return taking is present.taking and putting is start.putting
+    def is_current(self, kept: dict[str, Array], start: Snapshot, present: Snapshot) -> bool:
+        """Whether the operations are those of the stages, arenas and snapshots of today."""
+        sim, (taking, putting) = self._sim, self._begun
+        if self.kept is not kept or taking is not present.taking or putting is not start.putting:
+            return False
+        return self._schedule is sim.schedule and self._arenas is sim.sets
 
     @staticmethod
     def _copy_integers(source: np.ndarray, target: np.ndarray, operations: list[Operation]) -> None:
@@ -372,16 +388,25 @@ class AnalyticStep(DualStep):
 
         given: the gradient by the tangent after the step. controls: source and number of each, (n, 2).
         """
-        out = np.empty(len(tangent) + len(controls))
-        off = p.step_gradient(self._header, tangent, controls, given, out)
+        bound = self._gradient
+        if bound is None or bound.tangent is not tangent or bound.controls is not controls:
+            n, m = len(tangent), len(controls)
+            operands = np.zeros(n), np.zeros(n + m + 1)
+            call = p.step_gradient.bound(  # type: ignore[attr-defined]
+                self._header, tangent, controls, *operands, alone=False
+            )
+            bound = self._gradient = _Gradient(tangent, controls, *operands, call)
+        bound.given[:] = given
+        bound.call()
+        off = float(bound.out[-1])
         self._require(off)
-        return out, off
+        return bound.out[:-1].copy(), off
 
     def _require(self, off: float) -> None:
         """Refuse what another method than Newton's solved, and contacts without derivatives."""
         if off == p.OTHER_METHOD:
             require_newton(self._sim)
-        if self._header[p.PAIR_COUNTER] != 0:
+        if self._may_be_unknown:
             require_known_contacts(self._sim)
 
 

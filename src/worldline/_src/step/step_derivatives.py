@@ -149,7 +149,8 @@ class StepTangent:
         self._bound: tuple[Any, ...] | None = None
         self._schedule: Any = None
         self._made: DualStep | None = None
-        self._local: tuple[Any, Any, bool] | None = None
+        self._local: tuple[int, bool] | None = None
+        """Whether the forces of a step are local, with the number of preparations it was found for."""
         self._analytic: AnalyticStep | None = None
         self._fields = {name: sim.field(name) for name in KEPT}
         self.layout: tuple[int, Any] | None = None
@@ -286,13 +287,14 @@ class StepTangent:
         """The last step for analytic derivatives, None where it has forces without them."""
         sim = self._sim
         self._bind()
-        if self._local is None or self._local[0] is not sim.schedule or self._local[1] is not sim.sets:
+        if self._local is None or self._local[0] != sim.preparations:
+            # parameters may change what acts, and leave the stages as they are
             self._require_supported()
-            self._local, self._analytic = (sim.schedule, sim.sets, has_local_forces(sim)), None
-        if not self._local[2]:
+            self._local = sim.preparations, has_local_forces(sim)
+        if not self._local[1]:
             return None
         made = self._analytic
-        if made is None or made.kept is not kept or not made.is_current(self._kept, self._present):
+        if made is None or not made.is_current(kept, self._kept, self._present):
             made = self._analytic = AnalyticStep(sim, kept, self._kept, self._present)
         return made
 
