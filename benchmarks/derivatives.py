@@ -45,8 +45,8 @@ def run(console: Console) -> None:
         return
     table = table_of(
         "Jacobians of one step by state and actuator controls, microseconds",
-        "robot | columns | rows | ours | mujoco | mujoco / ours | step() | of 100 | jvp / step() | vjp / step() "
-        "| vjp / of 100",
+        "robot | columns | rows | ours | mujoco | mujoco / ours | step() | of 100 | jvp / step() | "
+        "vjp / step() | vjp / of 100",
     )
     for robot in ROBOTS:
         text = _text(robot)
