@@ -184,9 +184,9 @@ def test_analytic_derivatives_are_those_in_dual_numbers(monkeypatch):
         (wm.inverse_dynamics_derivatives, a),
         (wm.forward_dynamics_derivatives, wm.inverse_dynamics(model, q, v, a)),
     )
-    assert derivatives._is_analytic(model)
+    assert derivatives.is_analytic(model)
     analytic = [function(model, q, v, last) for function, last in cases]
-    monkeypatch.setattr(derivatives, "_is_analytic", lambda model: False)
+    monkeypatch.setattr(derivatives, "is_analytic", lambda model: False)
     for made, (function, last) in zip(analytic, cases, strict=True):
         for ours, expected in zip(made, function(model, q, v, last), strict=True):
             close(ours, expected, 1e-11 if function is wm.inverse_dynamics_derivatives else 1e-8)

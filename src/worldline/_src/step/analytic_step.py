@@ -84,6 +84,7 @@ _MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
 """Their makers of rows."""
 
 _RANKS = 2
+"""Most actuators of a degree of freedom, which have directions of their own."""
 SOURCES = {
     "displacement": p.BY_Q,
     "velocity": p.BY_V,
