@@ -12,7 +12,7 @@ Velocities and accelerations of links and rows of Jacobians are angular first, t
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
