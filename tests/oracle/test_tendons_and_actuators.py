@@ -88,6 +88,9 @@ ACTUATORS = {
     "site_reference": '<position site="s2" refsite="ref" kp="20" gear="1 0 .5 0 0 0"/>'
     '<position site="s4" refsite="s2" kp="2" gear="0 0 0 1 .5 0"/>',
     "slider_crank": '<position cranksite="s2" slidersite="ref" cranklength=".9" kp="20" gear="1.5"/>',
+    # the axis of the slider turns with its link; a short rod cannot close the crank
+    "slider_crank_on_links": '<position cranksite="s4" slidersite="s2" cranklength="1.9" kp="20" gear="1.5"/>'
+    '<position cranksite="s1" slidersite="s4" cranklength=".01" kp="2" gear=".5"/>',
     "muscle": f'<muscle joint="j2" lengthrange="-1 1.5" force="20" {_MUSCLE}/>',
     "muscle_scaled": f'<muscle tendon="t" lengthrange=".2 1" scale="30" {_MUSCLE} tausmooth=".3"/>',
     "activation": '<intvelocity joint="j2" kp="5" actrange="-1 1"/><cylinder joint="j3" timeconst=".1" area=".5"/>',

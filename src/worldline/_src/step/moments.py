@@ -109,7 +109,8 @@ class _Chain:
         """Of any of several links, ascending."""
         found: set[int] = set()
         for link in links:
-            d = int(self._last[link]) if link > 0 else -1
+            # -1 of the world, which nothing moves
+            d = int(self._last[link])
             while d >= 0 and d not in found:
                 found.add(d)
                 d = int(self._parent[d])
