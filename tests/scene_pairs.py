@@ -98,3 +98,14 @@ class ScenePair:
     def acceleration_gap(self) -> float:
         """Largest difference of the accelerations of the last step."""
         return float(np.abs(self.in_order(self.runtime.sim.a) - self.d.qacc).max())
+
+
+def free_pair(h: float, mass: float, moment: float) -> msd.World:
+    """Two free bodies "a" and "b" without gravity, with equal moments of inertia so that they spin steadily."""
+    scene = msd.World()
+    scene.simulate_option.timestep, scene.simulate_option.gravity = h, (0.0, 0.0, 0.0)
+    for name in "ab":
+        inertial = msd.Inertia(mass=mass, pos=(0, 0, 0), diag_inertia=(moment,) * 3)
+        link = msd.Link(name=name, inertial=inertial)
+        scene.hierarchy.bodies.append(msd.Body(link=link, free=msd.FreeJoint(name=f"{name}_free")))
+    return scene

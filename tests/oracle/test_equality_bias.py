@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from scene_pairs import free_pair
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.kernels.constraints import tables as t
@@ -66,13 +67,7 @@ def residual(kind, p_a, R_a, p_b, R_b, apart=None):
 
 def two_bodies():
     """Two free bodies without gravity whose angular velocities stay what they are."""
-    scene = msd.World()
-    scene.simulate_option.timestep, scene.simulate_option.gravity = H, (0.0, 0.0, 0.0)
-    for name in "ab":
-        inertial = msd.Inertia(mass=2.0, pos=(0, 0, 0), diag_inertia=(0.05, 0.05, 0.05))
-        link = msd.Link(name=name, inertial=inertial)
-        scene.hierarchy.bodies.append(msd.Body(link=link, free=msd.FreeJoint(name=f"{name}_free")))
-    return scene
+    return free_pair(H, 2.0, 0.05)
 
 
 def ends(rng):

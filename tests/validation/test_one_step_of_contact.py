@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from contact_worlds import G, ball, with_law
 
+from scene_pairs import free_pair
 from worldline import msd
 from worldline import simulation as sx
 
@@ -132,12 +133,7 @@ def test_a_deep_overlap_is_moved_apart_without_speed():
 
 def pair(h, connect):
     """Two free bodies without forces, with equal moments of inertia so that they spin steadily."""
-    scene = msd.World()
-    scene.simulate_option.timestep, scene.simulate_option.gravity = h, (0.0, 0.0, 0.0)
-    for name in "ab":
-        inertial = msd.Inertia(mass=1.0, pos=(0, 0, 0), diag_inertia=(0.1, 0.1, 0.1))
-        link = msd.Link(name=name, inertial=inertial)
-        scene.hierarchy.bodies.append(msd.Body(link=link, free=msd.FreeJoint(name=f"{name}_free")))
+    scene = free_pair(h, 1.0, 0.1)
     connect(scene)
     return sx.World.from_scene(scene)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from worldline._src.facade.options import WorldOptions, variational_options
+from worldline._src.facade.options import Options, WorldOptions, variational_options
+from worldline._src.facade.quantities import quantity
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -58,6 +59,16 @@ _FOLLOWS: dict[str, Callable[[WorldOptions, Runtime], None]] = {
 """What an option changes in a compiled world; the others are read when they matter."""
 _NUMBERS = frozenset({"time_step", "gravity", "divergence_policy", "divergence_limit"})
 """Options that no check before a step depends on."""
+
+
+def option(name: str, doc: str) -> Any:
+    """A property of a World that is one of its options; those with fields of their own are read as copies."""
+
+    def read(world: Any) -> Any:
+        value = getattr(world._options, name)
+        return value.copy() if isinstance(value, Options) else value
+
+    return quantity(read, lambda world, value: world._settings.set(name, value), doc)
 
 
 class Settings:

@@ -82,11 +82,12 @@ from worldline._src.facade.options import (
     WorldOptions,
     variational_options,
 )
+from worldline._src.facade.quantities import Quantity
 from worldline._src.facade.replay import Replay, ReplayCheck
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.sensors import Sensor, SensorCollection
-from worldline._src.facade.settings import Settings
+from worldline._src.facade.settings import Settings, option
 from worldline._src.facade.snapshots import Snapshot
 from worldline._src.facade.step_functions import (
     CONTROLLER,
@@ -700,81 +701,48 @@ class World(KnownNames):
         """All options as one value; a copy."""
         return self._options.copy()
 
-    @property
-    def rigid_body_solver(self) -> RigidBodySolver:
-        """Method for free rigid bodies."""
-        return self._options.rigid_body_solver
+    rigid_body_solver: Quantity[RigidBodySolver, RigidBodySolver] = option(
+        "rigid_body_solver", "Method for free rigid bodies."
+    )
 
-    @rigid_body_solver.setter
-    def rigid_body_solver(self, value: RigidBodySolver) -> None:
-        self._settings.set("rigid_body_solver", value)
+    multibody_options: Quantity[MultibodyOptions, MultibodyOptions] = option(
+        "multibody_options", "How multibodies are integrated; a copy, assign it back to change it."
+    )
 
-    @property
-    def multibody_options(self) -> MultibodyOptions:
-        """How multibodies are integrated; a copy, assign it back to change it."""
-        return self._options.multibody_options.copy()
+    contact_solver_method: Quantity[ContactSolverMethod, ContactSolverMethod] = option(
+        "contact_solver_method",
+        "How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran.",
+    )
 
-    @multibody_options.setter
-    def multibody_options(self, value: MultibodyOptions) -> None:
-        self._settings.set("multibody_options", value)
+    contact_gradient_mode: Quantity[ContactGradientMode, ContactGradientMode] = option(
+        "contact_gradient_mode", "Which derivative of contact is returned."
+    )
 
-    @property
-    def contact_solver_method(self) -> ContactSolverMethod:
-        """How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran."""
-        return self._options.contact_solver_method
+    compute_accelerator_policy: Quantity[ComputeAcceleratorPolicy, ComputeAcceleratorPolicy] = option(
+        "compute_accelerator_policy", "Where work may run."
+    )
 
-    @contact_solver_method.setter
-    def contact_solver_method(self, value: ContactSolverMethod) -> None:
-        self._settings.set("contact_solver_method", value)
-
-    @property
-    def contact_gradient_mode(self) -> ContactGradientMode:
-        """Which derivative of contact is returned."""
-        return self._options.contact_gradient_mode
-
-    @contact_gradient_mode.setter
-    def contact_gradient_mode(self, value: ContactGradientMode) -> None:
-        self._settings.set("contact_gradient_mode", value)
-
-    @property
-    def compute_accelerator_policy(self) -> ComputeAcceleratorPolicy:
-        """Where work may run."""
-        return self._options.compute_accelerator_policy
-
-    @compute_accelerator_policy.setter
-    def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
-        self._settings.set("compute_accelerator_policy", value)
-
-    @property
-    def deactivation_options(self) -> DeactivationOptions:
-        """When resting islands fall asleep; a copy, assign it back to change it."""
-        return self._options.deactivation_options.copy()
-
-    @deactivation_options.setter
-    def deactivation_options(self, value: DeactivationOptions) -> None:
-        self._settings.set("deactivation_options", value)
+    deactivation_options: Quantity[DeactivationOptions, DeactivationOptions] = option(
+        "deactivation_options", "When resting islands fall asleep; a copy, assign it back to change it."
+    )
 
     @property
     def deactivation_enabled(self) -> bool:
         """Whether resting islands fall asleep."""
         return self._options.deactivation_options.enabled
 
-    @property
-    def strict_solver_resolution(self) -> bool:
+    strict_solver_resolution: Quantity[bool, bool] = option(
+        "strict_solver_resolution",
         """Whether only the methods that were asked for may run.
 
         `contact_solver_method` then solves islands of any size, also those that another method would solve
         faster or in less memory, and no other method is tried where it does not converge. What has no such
         method (an accelerator) is refused before the first step.
-        """
-        return self._options.strict_solver_resolution
+        """,
+    )
 
-    @strict_solver_resolution.setter
-    def strict_solver_resolution(self, value: bool) -> None:
-        self._settings.set("strict_solver_resolution", value)
-
-    @property
-    def contact_sweeps(self) -> int:
+    contact_sweeps: Quantity[int, int] = option(
+        "contact_sweeps",
         """Sweeps of sequential impulses over an island in a step at most; 0 goes on until it is solved.
 
         Few sweeps are for large heaps that must be quick rather than exact. They begin with the forces of the
@@ -794,12 +762,8 @@ class World(KnownNames):
             >>> world.step(n=100)
             >>> world.step_report().iterations <= 4, round(float(box.translation[2]), 3)
             (True, 0.1)
-        """
-        return self._options.contact_sweeps
-
-    @contact_sweeps.setter
-    def contact_sweeps(self, value: int) -> None:
-        self._settings.set("contact_sweeps", value)
+        """,
+    )
 
     def _set_divergence(self, runtime: Runtime) -> None:
         """Tell a new runtime what happens when a step diverges."""
@@ -814,23 +778,14 @@ class World(KnownNames):
         runtime.reset(self._initial)
         self._time_start, runtime.sim.clock[1] = self._initial_time, 0.0
 
-    @property
-    def divergence_policy(self) -> DivergencePolicy:
-        """What happens when a step diverges; also set from its text, such as "freeze"."""
-        return self._options.divergence_policy
+    divergence_policy: Quantity[DivergencePolicy, DivergencePolicy | str] = option(
+        "divergence_policy", 'What happens when a step diverges; also set from its text, such as "freeze".'
+    )
 
-    @divergence_policy.setter
-    def divergence_policy(self, value: DivergencePolicy | str) -> None:
-        self._settings.set("divergence_policy", value)
-
-    @property
-    def divergence_limit(self) -> float:
-        """Largest coordinate, velocity, acceleration and activation that a step may end with, SI units."""
-        return self._options.divergence_limit
-
-    @divergence_limit.setter
-    def divergence_limit(self, value: float) -> None:
-        self._settings.set("divergence_limit", value)
+    divergence_limit: Quantity[float, float] = option(
+        "divergence_limit",
+        "Largest coordinate, velocity, acceleration and activation that a step may end with, SI units.",
+    )
 
     @property
     def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.options import DeactivationOptions, MultibodyOptions, WorldOptions
+from worldline._src.facade.quantities import Quantity
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.snapshots import Snapshot
 from worldline._src.scene.closures import FrameRef
@@ -89,22 +90,10 @@ class WorldRuntime(Protocol):
     @property
     def is_differentiable(self) -> bool: ...
 
-    @property
-    def contact_gradient_mode(self) -> ContactGradientMode: ...
-    @contact_gradient_mode.setter
-    def contact_gradient_mode(self, value: ContactGradientMode, /) -> None: ...
-    @property
-    def multibody_options(self) -> MultibodyOptions: ...
-    @multibody_options.setter
-    def multibody_options(self, value: MultibodyOptions, /) -> None: ...
-    @property
-    def deactivation_options(self) -> DeactivationOptions: ...
-    @deactivation_options.setter
-    def deactivation_options(self, value: DeactivationOptions, /) -> None: ...
-    @property
-    def contact_sweeps(self) -> int: ...
-    @contact_sweeps.setter
-    def contact_sweeps(self, value: int, /) -> None: ...
+    contact_gradient_mode: Quantity[ContactGradientMode, ContactGradientMode]
+    multibody_options: Quantity[MultibodyOptions, MultibodyOptions]
+    deactivation_options: Quantity[DeactivationOptions, DeactivationOptions]
+    contact_sweeps: Quantity[int, int]
     @property
     def step_profiling_enabled(self) -> bool: ...
     @step_profiling_enabled.setter

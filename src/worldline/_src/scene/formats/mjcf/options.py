@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from worldline._src.scene.contact import ForceOverride
@@ -125,27 +126,25 @@ def _fill_override(option: SimulateOption) -> None:
         option.override_contact_force = ForceOverride.impedance(spring=spring[0], impedance=impedance(SOLIMP))
 
 
+def _given(a: Attributes, fields: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Attributes of a table that an element has, with their fields."""
+    return [(name, field) for name, field in fields.items() if name in a.element.attributes]
+
+
 def _read_option(a: Attributes, option: SimulateOption) -> None:
-    given = a.element.attributes
-    for name, field in _REALS.items():
-        if name not in given:
-            continue
+    for name, field in _given(a, _REALS):
         value = a.real(name, getattr(option, field))
         if value < 0.0 or (name in ("timestep", "impratio") and value == 0.0):
             a.reject(name, f"given {value:g}; allowed: a number {'>' if value == 0.0 else '>='} 0")
         else:
             setattr(option, field, value)
-    for name, field in _COUNTS.items():
-        if name not in given:
-            continue
+    for name, field in _given(a, _COUNTS):
         count = a.integer(name, getattr(option, field))
         if count < 0:
             a.reject(name, f"given {count}; allowed: a number >= 0")
         else:
             setattr(option, field, count)
-    for name, field in _VECTORS.items():
-        if name not in given:
-            continue
+    for name, field in _given(a, _VECTORS):
         setattr(option, field, a.reals(name, 3, default=getattr(option, field)))
     option.integrator = a.choice("integrator", INTEGRATORS, option.integrator)
     if a.text("integrator") == "discrete":
