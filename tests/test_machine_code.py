@@ -291,13 +291,16 @@ def test_levels_of_processors(monkeypatch, flags, expected):
     assert processor.levels.__wrapped__() == expected
 
 
-def test_code_is_compiled_for_this_processor_or_the_named_one(monkeypatch):
+def test_code_is_compiled_for_the_level_of_this_processor_or_the_named_one(monkeypatch):
     from llvmlite import binding
 
     for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
         monkeypatch.delenv(name, raising=False)
     found = processor.target.__wrapped__
-    assert found().name == binding.get_host_cpu_name() and "sse2" in found().features
+    assert found() == (processor.levels()[0], ""), "the code of wheels"
+    with monkeypatch.context() as below:
+        below.setattr(processor, "levels", lambda: ())
+        assert found().name == binding.get_host_cpu_name() and "sse2" in found().features
     monkeypatch.setenv("NUMBA_CPU_NAME", "x86-64-v3")
     assert found() == ("x86-64-v3", "")
     monkeypatch.setenv("NUMBA_CPU_FEATURES", "+avx2")

@@ -18,8 +18,8 @@ SOURCE = Path(worldline.__file__).parent / "_src"
 # lowest first; a package imports itself and what stands before it in one of these chains
 FIRST = "named_tuple later errors masked keywords "
 LOWEST = (
-    FIRST + "progress processor kernel_cache machine_code kinds operands compiler helpers jit derived_stages "
-    "compile_ahead scalar duals spatial kernels "
+    FIRST + "progress processor kernel_cache machine_code kinds operands contraction compiler helpers jit "
+    "derived_stages compile_ahead scalar duals spatial kernels "
 )
 CHAINS = tuple(
     tuple(chain.split())

@@ -3,9 +3,9 @@
 """The golden set: hashes of what every scene of `golden_scenes.py` does in 500 steps, and how to renew it.
 
 `golden.json` holds, for each kind of machine, one hash a scene over state, sensors, contact forces and the
-solver's counters, and for all machines the state after 20 steps. Floating-point contraction depends on the
-processor and on the compiler, so hashes count on the kind of machine that they were recorded on; elsewhere
-the state after 20 steps must agree closely.
+solver's counters, and for all machines the state after 20 steps. What is rounded may depend on versions of
+compiler and NumPy, so hashes count on the kind of machine that they were recorded on; elsewhere the state
+after 20 steps must agree closely.
 
 A change that is meant to change results renews the set and says why:
 

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one caller of the compiler; imported when something has to be compiled, and only then.
 
-Everything is compiled with one set of floating-point flags. `contract`, `nsz` and `arcp` keep the results of
-one world and of a lane equal bit for bit; anything that may reorder sums would not. Nothing may allocate: the
-memory manager is off, so an allocation is a compile error.
+Everything is compiled with one set of floating-point flags, and what the flag `contract` allows is done here,
+before LLVM optimises anything (`contraction.py`). So numbers are rounded as the source says: one world and a
+lane have equal bits, on every processor. Nothing may allocate: the memory manager is off, so an allocation is
+a compile error.
 
-Helpers become intermediate code of the compiler alone, which their callers merge; machine code is made of
-whole units. It is called through its address and needs nothing of the compiler or of Python, so that object
-code can be kept in a file and linked into a library. A function that Python calls (`entry`) gets a wrapper
-for that: it finds the arrays in the tuple of operands by the documented layout of NumPy arrays, and refuses
-others than those it was compiled for.
+Helpers become intermediate code of the compiler alone, which their callers merge; whole units are optimised
+and made into machine code. It is called through its address and needs nothing of the compiler or of Python,
+so that object code can be kept in a file and linked into a library. A function that Python calls (`entry`)
+gets a wrapper for that: it finds the arrays in the tuple of operands by the documented layout of NumPy
+arrays, and refuses others than those it was compiled for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
@@ -32,12 +34,17 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from worldline._src import processor
+from worldline._src.contraction import contract
 from worldline._src.kinds import Kind
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.operands import FAILED, NUMBERS, REFUSED, flatten
 
-FASTMATH = {"contract", "nsz", "arcp"}
-"""Floating-point freedoms given to the compiler, the same for every scalar."""
+FASTMATH = {"contract", "nsz"}
+"""Floating-point freedoms, the same for every scalar: to fuse products with sums, to drop the sign of zero.
+
+LLVM would take others, such as reciprocals in place of divisions, where they pay, which is not the same for
+one world and for lanes.
+"""
 
 OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True, "_nrt": False}
 UNIT_OPTIONS: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -112,11 +119,25 @@ def compile_stage(function: Callable[..., None], kind: Kind) -> Compiled:
 
 
 class _Library(JITCodeLibrary):
-    """Optimized intermediate code of a function and of what it calls, without machine code.
+    """Intermediate code of a function and of what it calls, without machine code.
 
-    The compiler would make machine code of every helper as soon as something calls it: of each operation on
-    scalars, of what uses that, and so on up to the unit, all of it merged into the unit and never called.
+    The compiler would optimise every helper as soon as something calls it, and make machine code of it: of
+    each operation on scalars, of what uses that, and so on up to the unit, all of it merged into the unit and
+    never called. Besides, loops of optimised helpers are unrolled, before sums are fused.
     """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Merge helpers, and remove what then has no use; all of it the same for every scalar."""
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_sccp_pass()
+        passes.add_aggressive_dce_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(self._final_module, self._codegen._pass_builder())
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -150,7 +171,13 @@ class _Machine(JITCPUCodegen):
     def object_code(self, library: _Library) -> bytes:
         """The object file of a library."""
         library._ensure_finalized()
-        return bytes(self._tm.emit_object(library._final_module))
+        module = llvm.parse_assembly(contract(str(library._final_module)))
+        # loops that are rotated and simplified once are unrolled better by the next run of all passes
+        for cost in ("cheap", None):
+            passes, builder = self._module_pass_manager(cost=cost)
+            passes.run(module, builder)
+        module.verify()
+        return bytes(self._tm.emit_object(module))
 
 
 @functools.cache

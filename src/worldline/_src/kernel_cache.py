@@ -32,7 +32,7 @@ from worldline._src.processor import target
 from worldline._src.progress import say
 
 PACKAGE = "worldline._src"
-ALWAYS = ("compiler.py", "helpers.py", "kinds.py", "operands.py", "scalar", "spatial")
+ALWAYS = ("compiler.py", "contraction.py", "helpers.py", "kinds.py", "operands.py", "scalar", "spatial")
 """Sources every kernel depends on without naming them: flags, and the operators of scalars and values."""
 NEVER = ("jit.py", "spatial/poses.py")
 """What does not change the code of kernels: what finds machine code and calls it, and NumPy on poses."""

@@ -77,13 +77,15 @@ class Target(NamedTuple):
 
 @functools.cache
 def target() -> Target:
-    """What code is compiled for: this very processor, or what NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name.
+    """What code is compiled for: the level of this processor, as in wheels, so that both run the same code.
 
-    Wheels carry code of levels, which names x86-64-v3 and x86-64-v4 give.
+    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name another. A processor below all levels is its own target.
     """
     given = os.environ.get("NUMBA_CPU_NAME")
     if given:
         return Target(given, os.environ.get("NUMBA_CPU_FEATURES", ""))
+    if levels():
+        return Target(levels()[0], "")
     from llvmlite import binding
 
     return Target(binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())

@@ -13,9 +13,10 @@ import operator
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin
 
+from worldline._src.compiler import FASTMATH
 from worldline._src.scalar.lowering.lanes import LanesType
 
-FLAGS = ("contract", "nsz", "arcp")
+FLAGS = tuple(sorted(FASTMATH))
 """Floating-point freedoms, those of every kernel."""
 
 

@@ -4,8 +4,8 @@
 
 `LanesType(width)` is a Numba type backed by an LLVM vector, so `a * b` on lanes is one instruction.
 Comparing lanes gives a mask that `ops.where` consumes. Numbers mix with lanes by broadcasting.
-Every instruction carries the flags of `compiler.FASTMATH`, which is what makes a lane equal to the same
-world computed alone.
+Every instruction carries the flags of `compiler.FASTMATH`, as those of plain doubles do, so that the same
+sums are fused (`contraction.py`) and a lane equals the same world computed alone.
 """
 
 from __future__ import annotations

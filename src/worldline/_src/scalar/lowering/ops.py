@@ -38,8 +38,8 @@ def widest(*kinds: types.Type) -> types.Type | None:
 def _no_branch(builder, choice, x, y):
     """A select that stays one.
 
-    The compiler may turn a select of plain doubles into a branch and move what feeds it there, away from
-    the additions it would have been fused with; lanes have no branches, so the two would round apart.
+    The compiler may turn a select of plain doubles into a branch, which processors predict badly: what is
+    selected hangs on numbers.
     """
     selected = builder.select(choice, x, y)
     selected.set_metadata("unpredictable", builder.module.add_metadata([]))
