@@ -94,6 +94,7 @@ class WorldRuntime(Protocol):
     multibody_options: Quantity[MultibodyOptions, MultibodyOptions]
     deactivation_options: Quantity[DeactivationOptions, DeactivationOptions]
     contact_sweeps: Quantity[int, int]
+
     @property
     def step_profiling_enabled(self) -> bool: ...
     @step_profiling_enabled.setter
