@@ -105,7 +105,7 @@ def run(code: str, path: Path, **environment: str) -> subprocess.CompletedProces
 def expected() -> list[str]:
     """What the program computes with code from the compile cache, which has all it needs afterwards."""
     done = run(
-        PROGRAM.format(hopper=HOPPER, before="", draw="", after=""), PACKAGE.parent, WORLDLINE_QUIET="1"
+        PROGRAM.format(hopper=HOPPER, before="", draw=DRAW, after=""), PACKAGE.parent, WORLDLINE_QUIET="1"
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
