@@ -146,3 +146,21 @@ def test_targets_without_restitution_and_rows_off_the_records(seed):
     forces[solution.column_dof] -= rows.rows.J.T @ solution.row_force
     np.testing.assert_allclose(records.qfrc, forces, rtol=1e-12)
     assert counter[ALL_ROWS] == 12 - COUNT
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_forces_and_accelerations_are_blended_by_the_same_share(seed, monkeypatch):
+    for name in ("record_rows", "record_contacts", "give_back"):
+        monkeypatch.setattr(restitution, name, lambda *given: None)
+    rng = np.random.default_rng(seed)
+    rows, solution, _ = island(seed)
+    full = memory()
+    full.bounce_force, full.bounce_speed = rng.uniform(0.1, 3.0, COUNT), rng.normal(size=COUNT) + 3.0
+    full.bounce_a = rng.normal(size=DOFS)
+    force, a = solution.row_force.copy(), solution.island_a.copy()
+    records = SimpleNamespace(contact_force=None)
+    share = restitution.blend(None, rows, full, None, solution, records, None)
+    assert share == restitution._blend_share(*island(seed)[:2], full)
+    np.testing.assert_allclose(solution.row_force, (1.0 - share) * force + share * full.bounce_force)
+    np.testing.assert_allclose(solution.island_a, (1.0 - share) * a + share * full.bounce_a, atol=1e-12)
+    assert 0.0 < share < 1.0

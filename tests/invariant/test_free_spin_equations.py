@@ -215,3 +215,21 @@ def test_newton_steps_of_a_spin_leave_open_what_is_of_sixth_order(axis):
         world.step()
         errors.append(np.abs(body.rotation.T @ body.angular_velocity - end).max())
     np.testing.assert_allclose(np.log2(np.array(errors[1:]) / errors[:-1]), 7.0, atol=0.2)
+
+
+def test_bodies_that_spin_beside_each_other_turn_as_they_do_alone():
+    spins = (np.array([3.0, 8.0, -5.2]), np.array([-6.0, 2.0, 4.0]))
+    both = sx.World(time_step=H, gravity=(0, 0, 0))
+    alone = []
+    for k, w in enumerate(spins):
+        for world in (both, sx.World(time_step=H, gravity=(0, 0, 0))):
+            body = world.add_rigid_body(f"top {k}", mass=2.0, inertia=MOMENTS, position=(3.0 * k, 0, 0))
+            body.angular_velocity = w
+        alone.append(body)
+        world.step(n=3)
+    both.step(n=3)
+    for k, lone in enumerate(alone):
+        beside = both.rigid_bodies[f"top {k}"]
+        assert np.array_equal(beside.angular_velocity, lone.angular_velocity)
+        assert np.array_equal(beside.transform, lone.transform)
+        assert np.abs(lone.angular_velocity - spins[k]).max() > 0.05
