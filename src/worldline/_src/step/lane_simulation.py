@@ -201,8 +201,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         require_available(model)
         require_articulations(model, "LaneSimulation")
         require_inertia(model, "LaneSimulation", kinematic_too=False)
-        self.model = model
-        self.worlds = int(worlds)
+        self.model, self.worlds = model, int(worlds)
         self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
         self._elements = UserElements() if elements is None else elements
         require_kind(self._elements, UserElements, "elements", "LaneSimulation")
@@ -245,8 +244,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
         self._readings: LaneSensing | None = None
-        self._alive: list[Any] = []
-        self._own = LaneParameters(self)
+        self._alive, self._own = list[Any](), LaneParameters(self)
 
     def take_constants(self) -> None:
         """Take over the constants of the model, and let rows of constraints follow from them."""
