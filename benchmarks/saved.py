@@ -27,12 +27,14 @@ ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT / "docs" / "data" / "benchmarks.json", ROOT / "docs" / "comparison.md"
 README = ROOT / "README.md"
 _HEAD = """\
-Made by `python -m benchmarks.saved` from figures that `python -m benchmarks --save` measured: both sides in
-one process, in turns, best of many, on one thread unless a table says otherwise. Machines that others share
-are noisy, so look at ratios rather than at times, and repeat them on yours with `make bench`."""
+`python -m benchmarks --save` measured these figures and `python -m benchmarks.saved` generated this
+page. Both engines run in one process, alternately, on one thread unless a table states otherwise;
+each figure is the best of many runs. Shared machines are noisy: compare ratios rather than times,
+and reproduce them on your machine with `make bench`."""
 _FOOT = """\
-`worldline bench FILE` makes the comparison with MuJoCo for a file of yours, and
-[capabilities](capabilities.md) tells what there is besides speed."""
+`worldline bench FILE` compares Worldline with MuJoCo on your own file.
+[Capabilities](capabilities.md) lists the supported features."""
+_LANE_ROBOTS = ("hopper", "half_cheetah", "walker2d", "ant")
 PEERS = ("numpy", "numba", "mujoco", "pin", "coal")
 
 
@@ -121,7 +123,7 @@ def _figures_alone(table: dict[str, Any]) -> dict[str, Any]:
 
 def with_figures(readme: str, data: dict[str, Any]) -> str:
     """README.md with the figures of the data between its marks."""
-    for mark, lines in (("steps", _steps(data)), ("dynamics", _dynamics(data))):
+    for mark, lines in (("steps", _steps(data)), ("lanes", _lanes(data)), ("dynamics", _dynamics(data))):
         first, last = f"<!-- figures: {mark} -->\n", f"<!-- end of {mark} -->"
         before, found, rest = readme.partition(first)
         _, ended, after = rest.partition(last)
@@ -150,6 +152,14 @@ def _steps(data: dict[str, Any]) -> list[str]:
     for row in _table(data, "falling and lying"):
         scene = row["scene"].replace("_", "-")
         lines.append(f"| {scene} | {row['ratio']} x the steps per second of MuJoCo |")
+    return lines
+
+
+def _lanes(data: dict[str, Any]) -> list[str]:
+    lines = ["| robot | steps per second in lanes, over MuJoCo's |", "|---|---|"]
+    for row in _table(data, "us a step of a world"):
+        if row["scene"] in _LANE_ROBOTS:
+            lines.append(f"| {row['scene'].replace('_', '-')} | {row['over MuJoCo']} x |")
     return lines
 
 
