@@ -116,7 +116,7 @@ def test_a_limit_on_velocity_hides_no_failure():
 def test_a_position_that_overflows_is_named():
     world = sx.World(time_step=10.0, gravity=(0, 0, 0), divergence_limit=np.inf)
     world.add_rigid_body("quiet")
-    world.add_rigid_body("box", linear_velocity=(1e308, 0, 0))
+    world.add_rigid_body("box", linear_velocity=(9e149, 0, 0))
     with pytest.raises(sx.StepFailure, match="position of 'box'"):
         world.step()
 
@@ -131,7 +131,7 @@ def test_nothing_limits_the_speed_of_a_free_body():
 def test_the_good_steps_before_a_failure_stay_and_are_recorded():
     world = sx.World(time_step=1.0, gravity=(0, 0, 0), divergence_limit=np.inf)
     box = world.add_rigid_body("box")
-    box.force = (5e307, 0, 0)
+    box.force = (3e149, 0, 0)
     world.replay_recording_enabled = True
     with pytest.raises(sx.StepFailure) as caught:
         world.step(n=10)
