@@ -205,12 +205,12 @@ class AnalyticStep(DualStep):
             h[p.ROW_COUNTER] = address_of(constraints.column.counter)
             h[p.SPLITS] = int(constraints.step_plan.split)
         if constraints is not None and constraints.collision is not None:
-            hits = constraints.collision.column
+            contacts = constraints.collision.column
             h[p.PAIR_COUNTER], h[p.PUSHES] = (
-                address_of(hits.counter),
+                address_of(contacts.counter),
                 address_of(constraints.column.contact_force),
             )
-            self._point(p.PAIRS, p.PAIR_COUNT, hits.contact_id)
+            self._point(p.PAIRS, p.PAIR_COUNT, contacts.contact_id)
             plan = constraints.step_plan
             self._may_be_unknown = plan.convex_pairs or plan.surface_pairs
             self._point(p.BODY_LINK, p.BODY_COUNT, constraints.column.body_link)

@@ -297,31 +297,32 @@ def _multiply(K, condim, x, count, y_out):
 
 
 @inline
-def _add_motion_terms(scratch, condim, count, dampings, column, sums_io):
-    """base^T K change, base^T K b base and base^T K base of one contact."""
-    dofs, base, change, product = scratch.dofs, scratch.base, scratch.change, scratch.product
-    # dr/dq += base^T K ds/dq
-    _multiply(scratch.K, condim, change, count, product)
+def _add_to_dofs(scratch, condim, count, out_io):
+    """Add base^T product to the rows and columns of the degrees of freedom of a contact."""
+    dofs, base, product = scratch.dofs, scratch.base, scratch.product
     for s in range(count):
         row = dofs[s]
         for j in range(condim):
             x = base[j, s]
             if x != 0.0:
                 for t in range(count):
-                    sums_io.dq[row, dofs[t]] += x * product[j, t]
+                    out_io[row, dofs[t]] += x * product[j, t]
+
+
+@inline
+def _add_motion_terms(scratch, condim, count, dampings, column, sums_io):
+    """base^T K change, base^T K b base and base^T K base of one contact."""
+    dofs, base, change, product = scratch.dofs, scratch.base, scratch.change, scratch.product
+    # dr/dq += base^T K ds/dq
+    _multiply(scratch.K, condim, change, count, product)
+    _add_to_dofs(scratch, condim, count, sums_io.dq)
     # dr/dv += base^T K b base, with the changes of speeds in the place of those of accelerations
     for j in range(condim):
         b = dampings[0] if j == 0 else dampings[1]
         for t in range(count):
             change[j, t] = b * base[j, t]
     _multiply(scratch.K, condim, change, count, product)
-    for s in range(count):
-        row = dofs[s]
-        for j in range(condim):
-            x = base[j, s]
-            if x != 0.0:
-                for t in range(count):
-                    sums_io.dv[row, dofs[t]] += x * product[j, t]
+    _add_to_dofs(scratch, condim, count, sums_io.dv)
     # H += base^T K base, the lower triangle
     _multiply(scratch.K, condim, base, count, product)
     for s in range(count):
