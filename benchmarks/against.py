@@ -3,11 +3,15 @@
 """The step benchmarks of this tree beside those of another revision, in turns: what a change costs.
 
     python -m benchmarks.against main~5
+    python -m benchmarks.against --native
 
 A process for each tree steps the same scenes from the same start, in turns, so that both meet the same
 disturbances. The ratio is time now over time then, of the best and of the median turn; above 1 is slower. The
 other revision is checked out beside this tree for the time of the run. Ends with status 1 when a scene is
 slower by more than three percent, by the best and by the median.
+
+`--native` compares machine code for the level of this processor, which wheels carry, with code compiled for
+this very processor: what it costs to have one wheel for all.
 """
 
 from __future__ import annotations
@@ -87,14 +91,14 @@ def work() -> None:
 class Tree:
     """A process that steps scenes with the sources of one tree."""
 
-    def __init__(self, sources: Path) -> None:
+    def __init__(self, sources: Path, **environment: str) -> None:
         path = os.pathsep.join([str(sources), str(ROOT)])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.against", "--work", "-"],
+            [sys.executable, "-m", "benchmarks.against", "--work"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": path, "WORLDLINE_QUIET": "1"},
+            env={**os.environ, "PYTHONPATH": path, "WORLDLINE_QUIET": "1", **environment},
         )
         self.names = self._line().split("\t")
 
@@ -116,42 +120,58 @@ class Tree:
         self._process.wait()
 
 
-def compare(revision: str, rounds: int) -> bool:
+def compare(now: Tree, then: Tree, rounds: int) -> bool:
     """Print the table; whether no scene is slower than allowed."""
     from rich.console import Console
     from rich.table import Table
 
-    console, fast = Console(width=110), True
+    fast, table = True, Table("scene", "best, now / then", "median, now / then", "now [ms]")
+    for name in [name for name in now.names if name in then.names]:
+        pairs = [(now.turn(name), then.turn(name)) for _ in range(rounds)]
+        ours, theirs = zip(*pairs, strict=True)
+        best, median = min(ours) / min(theirs), statistics.median(a / b for a, b in pairs)
+        fast = fast and min(best, median) <= ALLOWED
+        table.add_row(name, f"{best:.3f}", f"{median:.3f}", f"{1e3 * min(ours):.2f}")
+    Console(width=110).print(table)
+    now.close()
+    then.close()
+    return fast
+
+
+def compare_revision(revision: str, rounds: int) -> bool:
+    """This tree beside a revision of it."""
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "tree"
         command = ["git", "worktree", "add", "--quiet", "--detach", str(other), revision]
         subprocess.run(command, cwd=ROOT, check=True)
         try:
-            now, then = Tree(ROOT / "src"), Tree(other / "src")
-            table = Table("scene", "best, now / then", "median, now / then", "now [ms]")
-            for name in [name for name in now.names if name in then.names]:
-                pairs = [(now.turn(name), then.turn(name)) for _ in range(rounds)]
-                ours, theirs = zip(*pairs, strict=True)
-                best, median = min(ours) / min(theirs), statistics.median(a / b for a, b in pairs)
-                fast = fast and min(best, median) <= ALLOWED
-                table.add_row(name, f"{best:.3f}", f"{median:.3f}", f"{1e3 * min(ours):.2f}")
-            console.print(table)
-            now.close()
-            then.close()
+            return compare(Tree(ROOT / "src"), Tree(other / "src"), rounds)
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
-    return fast
+
+
+def compare_native(rounds: int) -> bool:
+    """Code for the level of this processor beside code for the processor itself."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features().flatten()
+    native = Tree(ROOT / "src", NUMBA_CPU_NAME=binding.get_host_cpu_name(), NUMBA_CPU_FEATURES=features)
+    return compare(Tree(ROOT / "src"), native, rounds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__)
-    parser.add_argument("revision", help="of git, such as main~5")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("revision", nargs="?", help="of git, such as main~5")
+    which.add_argument("--native", action="store_true", help="against code for this very processor")
+    which.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
         work()
-    elif not compare(given.revision, given.rounds):
+        return
+    rounds = given.rounds
+    if not (compare_native(rounds) if given.native else compare_revision(given.revision, rounds)):
         raise SystemExit(1)
 
 

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 
 import pytest
 
 from worldline import simulation as sx
-from worldline._src.later import without_collection
+from worldline._src.later import import_for_good, without_collection
 
 
 class Node:
@@ -76,3 +77,38 @@ def test_an_error_turns_it_on_again():
     with pytest.raises(KeyError), without_collection():
         raise KeyError("x")
     assert gc.isenabled()
+
+
+MODULE = "leaf = [[k] for k in range(5_000)]\nclass Node: pass\nloop = Node(); loop.own = loop\n"
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """The name of a module that nothing has imported."""
+    (tmp_path / "made_of_lists.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "made_of_lists"
+    sys.modules.pop("made_of_lists", None)
+
+
+def test_what_an_import_makes_is_old_at_once(module):
+    gc.collect()
+    made = import_for_good(module)
+    assert len(gc.get_objects(generation=0)) < 1_000
+    assert any(made.leaf is one for one in gc.get_objects(generation=2))
+    assert gc.isenabled() and gc.get_freeze_count() == 0
+
+
+def test_garbage_of_an_import_is_collected_later(module):
+    made = import_for_good(module)
+    dead = weakref.ref(made.loop)
+    del made.loop
+    gc.collect()
+    assert dead() is None
+
+
+def test_what_the_program_froze_stays_frozen(module):
+    gc.freeze()
+    before = gc.get_freeze_count()
+    import_for_good(module)
+    assert gc.get_freeze_count() == before > 0

@@ -57,7 +57,7 @@ from worldline._src.errors import (
     UnsupportedFormatError,
     WorldlineError,
 )
-from worldline._src.later import without_collection as _without_collection
+from worldline._src.later import import_for_good as _import_for_good
 
 if TYPE_CHECKING:
     from worldline import collision, kinematics, lcp, math, model, msd, ops, optimize, simulation
@@ -109,8 +109,7 @@ _EXTRAS = frozenset({"distributed", "envs"})
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES or name in _EXTRAS:
-        with _without_collection():
-            return importlib.import_module(f"worldline.{name}")
+        return _import_for_good(f"worldline.{name}")
     if name == "kernel":
         return importlib.import_module("worldline._src.step.user_kernels").kernel
     raise AttributeError(f"module 'worldline' has no attribute '{name}'")

@@ -34,6 +34,28 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
+def import_for_good(name: str) -> Any:
+    """A module, imported without collections, whose objects the collector then takes for old ones.
+
+    Modules, classes and functions live as long as the process, so the collector finds nothing among them, yet
+    traversing those of a World takes a tenth of the time until its first step. Freezing and unfreezing moves
+    every tracked object to the oldest generation, where a full collection still finds garbage. Objects that a
+    program has frozen itself stay frozen.
+
+    >>> from worldline._src.later import import_for_good
+    >>> import_for_good("worldline.math").__name__
+    'worldline.math'
+    """
+    if name in sys.modules:
+        return importlib.import_module(name)
+    with without_collection():
+        module = importlib.import_module(name)
+        if gc.get_freeze_count() == 0:
+            gc.freeze()
+            gc.unfreeze()
+    return module
+
+
 class DeferredModule:
     """Stands for a module below `worldline._src`, which is imported when one of its names is asked for.
 
@@ -74,12 +96,10 @@ def later(module: str, homes: dict[str, str]) -> Callable[[str], Any]:
         home = found.get(name)
         if home is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        with without_collection():
-            if home == "":
-                value = importlib.import_module(f"{module}.{name}")
-            else:
-                full = home if home == "numpy" else f"{PACKAGE}.{home}"
-                value = getattr(importlib.import_module(full), name)
+        if home == "":
+            value = import_for_good(f"{module}.{name}")
+        else:
+            value = getattr(import_for_good(home if home == "numpy" else f"{PACKAGE}.{home}"), name)
         setattr(sys.modules[module], name, value)
         return value
 
