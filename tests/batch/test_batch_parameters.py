@@ -392,3 +392,39 @@ def test_a_world_that_goes_on_after_it_diverged_does_so_in_threads_too():
     assert batch.layout == "threads" and not batch.frozen.any()
     batch.step(1)
     assert batch.frame.tolist() == [3, 3]
+
+
+AXES = {"D6": {"linear_axes": [(1, 0, 0)], "angular_axes": [(0, 0, 1)]}}
+"""What a type of joint cannot be made without."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in sx.JointType if kind.name not in ("FIXED", "CUSTOM")])
+def test_every_parameter_takes_its_own_value(kind):
+    """What is listed can be written, so that patterns over all joints never meet one that refuses."""
+    world = sx.World()
+    spec = sx.JointSpec(type=kind, **AXES.get(kind.name, {}))
+    world.add_multibody("arm").add_link("hand", joint=spec, mass=1.0)
+    batch = sx.WorldBatch(world, 2)
+    for name in batch.parameters:
+        before = batch.parameters[name]
+        batch.parameters[name] = before
+        assert np.array_equal(batch.parameters[name], before), name
+    assert batch.parameters.matching("multibodies.arm.joints.*.damping_coefficient")
+
+
+def test_randomized_patterns_leave_out_floating_bases():
+    """A floating base has springs and damping, but neither drives nor limits."""
+    batch = lane_batch(2)
+    for name in ("target_damping", "effort_limits", "position_lower_limits", "rest_position"):
+        named = batch.parameters.matching(f"multibodies.trunk.joints.*.{name}")
+        assert HIP + name in named and f"multibodies.trunk.joints.root.{name}" not in named
+        batch.randomize(
+            sx.Randomization((sx.Randomized(f"multibodies.*.joints.*.{name}", sx.Uniform(1, 2)),))
+        )
+    root = batch.extract(0).multibodies["trunk"].joints["root"]
+    with pytest.raises(
+        ArgumentError, match="no target damping; it has spring_stiffness, damping_coefficient"
+    ):
+        root.target_damping = 1.0
+    with pytest.raises(ArgumentError, match="no position limits"):
+        root.set_position_limits(-1.0, 1.0)

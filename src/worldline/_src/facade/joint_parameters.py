@@ -44,12 +44,31 @@ _LOWER = {"joint_velocity_limit": "joint_velocity_lower", "joint_effort_limit": 
 _IN_ROWS = frozenset(("joint_limit_lower", "joint_friction", "joint_velocity_limit"))
 """Arrays that rows of a step are made of."""
 _FREE = {"joint_stiffness", "joint_damping", "joint_friction", "joint_armature"}
+"""Arrays that a floating base takes numbers for."""
+_OF_FREE = ("spring_stiffness", "damping_coefficient", "coulomb_friction", "armature")
+"""The same, as properties of a Joint."""
 
 
 def get(joint: Joint, name: str) -> Array:
     """One parameter, a number for every degree of freedom."""
     runtime = joint._live()
     return getattr(runtime.model, name)[runtime.v_slice(joint._joint)].copy()
+
+
+def is_settable(joint: Joint, name: str) -> bool:
+    """Whether a joint of this type takes numbers for a property.
+
+    A floating base has neither drives nor limits; springs of joints with quaternions are relaxed at zero.
+    """
+    if name == "rest_position":
+        return _has_vector_coordinates(joint)
+    return not isinstance(joint._joint, FreeJoint) or name in _OF_FREE
+
+
+def _has_vector_coordinates(joint: Joint) -> bool:
+    """Whether there is one coordinate for every degree of freedom."""
+    q = joint._live().q_slice(joint._joint)
+    return q.stop - q.start == joint.num_dofs
 
 
 def spread(joint: Joint, value: float | VectorLike, what: str) -> Array:
@@ -181,24 +200,21 @@ def set_actuator_type(joint: Joint, index: int, kind: ActuatorType) -> None:
 
 def get_rest(joint: Joint) -> Array:
     """Where the spring is relaxed."""
-    runtime = joint._live()
-    q = runtime.q_slice(joint._joint)
-    dofs = runtime.v_slice(joint._joint)
-    if q.stop - q.start != dofs.stop - dofs.start:
+    if not _has_vector_coordinates(joint):
         return np.zeros(joint.num_dofs)
-    return runtime.model.joint_spring_ref[q].copy()
+    runtime = joint._live()
+    return runtime.model.joint_spring_ref[runtime.q_slice(joint._joint)].copy()
 
 
 def set_rest(joint: Joint, value: VectorLike) -> None:
     """Where the spring is relaxed, of joints whose coordinates are numbers."""
     numbers = values.dof_vector(value, joint.num_dofs, f"Joint rest position of '{joint.name}'")
-    runtime = joint._live()
-    q = runtime.q_slice(joint._joint)
-    if q.stop - q.start != joint.num_dofs:
+    if not _has_vector_coordinates(joint):
         raise ArgumentError(f"springs of the {joint.type.name} joint '{joint.name}' are relaxed at zero")
+    runtime = joint._live()
     dofs = _own_dofs(joint, runtime)
     row = np.array(runtime.model.joint_spring_ref)
-    row[q] = numbers
+    row[runtime.q_slice(joint._joint)] = numbers
     runtime.update(joint_spring_ref=row)
     for dof, number in zip(dofs, numbers.tolist(), strict=True):
         dof.rest_position = number
@@ -260,7 +276,10 @@ def _set_modes(joint: Joint, runtime: Runtime, dofs: list[JointDof]) -> None:
 def _write_free(joint: Joint, runtime: Runtime, given: FreeJoint, changes: dict[str, Array]) -> None:
     for name, numbers in changes.items():
         if name not in _FREE:
-            raise ArgumentError(f"the floating base '{joint.name}' has no {name.removeprefix('joint_')}")
+            what = _DESCRIBED.get(name, "position limits").replace("_", " ")
+            raise ArgumentError(
+                f"the floating base '{joint.name}' has no {what}; it has {', '.join(_OF_FREE)}"
+            )
         if (numbers != numbers[0]).any():
             raise ArgumentError(
                 f"the floating base '{joint.name}' takes one number for all of its freedoms, "

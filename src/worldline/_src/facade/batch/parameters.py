@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, NotFoundError, nearest_name
-from worldline._src.facade import values
+from worldline._src.facade import joint_parameters, values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
 from worldline._src.scene.geometry import SHAPES, Geometry
@@ -55,16 +55,14 @@ def _property(address: Address, name: str) -> Parameter:
     )
 
 
-def _limit(address: Address, upper: bool) -> Parameter:
+def _limit(address: Address, name: str) -> Parameter:
     """One of the two position limits; the other stays."""
 
     def write(world: World, value: Any) -> None:
         joint = find(world, address)
-        ends = [joint.position_lower_limits, joint.position_upper_limits]
-        ends[upper] = value
-        joint.set_position_limits(*ends)
+        joint.set_position_limits(*(value if end == name else getattr(joint, end) for end in _LIMITS))
 
-    return Parameter(lambda world: getattr(find(world, address), _LIMITS[upper]), write)
+    return Parameter(lambda world: getattr(find(world, address), name), write)
 
 
 def _geoms(world: World) -> dict[str, Geometry]:
@@ -125,9 +123,10 @@ def parameters_of(world: World) -> dict[str, Parameter]:
         for joint in robot.joints:
             if not joint.num_dofs:
                 continue
-            before = f"multibodies.{robot.name}.joints.{joint.name}."
-            made |= {before + name: _property(joint._path(), name) for name in _JOINT}
-            made |= {before + name: _limit(joint._path(), k > 0) for k, name in enumerate(_LIMITS)}
+            there = [name for name in (*_JOINT, *_LIMITS) if joint_parameters.is_settable(joint, name)]
+            for name in there:
+                of = _limit(joint._path(), name) if name in _LIMITS else _property(joint._path(), name)
+                made[f"multibodies.{robot.name}.joints.{joint.name}.{name}"] = of
     for name, geom in _geoms(world).items():
         made[f"shapes.{name}.friction"] = _friction(name)
         if geom.shape in _SIZED and geom.mesh is None:
