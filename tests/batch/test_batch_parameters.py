@@ -428,3 +428,22 @@ def test_randomized_patterns_leave_out_floating_bases():
         root.target_damping = 1.0
     with pytest.raises(ArgumentError, match="no position limits"):
         root.set_position_limits(-1.0, 1.0)
+
+
+def test_shapes_and_actuators_without_names_have_those_of_the_model():
+    batch = lane_batch(2)
+    model, names = batch.model, set(batch.parameters)
+    assert "shape_001" in model.shapes.label, "a shape without a name is what this is about"
+    assert {f"shapes.{label}.friction" for label in model.shapes.label} <= names
+    assert {f"actuators.{label}.gear" for label in batch.actuator_names} <= names
+    scene = robot()
+    scene.actuators[1].name = None
+    unnamed = sx.WorldBatch(scene, 2)
+    assert unnamed.actuator_names == ["servo", "actuator_001"]
+    unnamed.parameters["actuators.actuator_001.gear"] = np.eye(6)[:2] * 0.5
+    assert unnamed.extract(1).to_scene().actuators[1].gear == [0, 0.5, 0, 0, 0, 0]
+    for k, label in enumerate(model.shapes.label):
+        batch.parameters[f"shapes.{label}.friction"] = 0.1 * k + 0.05
+    assert np.allclose(
+        batch.extract(0).model().shapes.friction[:, 0], 0.05 + 0.1 * np.arange(len(model.shapes.label))
+    )

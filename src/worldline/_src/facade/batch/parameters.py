@@ -19,6 +19,7 @@ from worldline._src.errors import ArgumentError, CapabilityError, FixedAttribute
 from worldline._src.facade import joint_parameters, values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
+from worldline._src.model.scene_index import labels
 from worldline._src.scene.geometry import SHAPES, Geometry
 from worldline._src.spatial.poses import Array
 
@@ -66,9 +67,10 @@ def _limit(address: Address, name: str) -> Parameter:
 
 
 def _geoms(world: World) -> dict[str, Geometry]:
+    """Shapes by the names that a Model has for them, made-up ones where the description has none."""
     hierarchy = world._scene.hierarchy
     found = [*hierarchy.geoms, *(geom for link in hierarchy.links() for geom in link.geoms)]
-    return {geom.name: geom for geom in found if geom.name is not None}
+    return dict(zip(labels([geom.name for geom in found], "shape"), found, strict=True))
 
 
 def _friction(name: str) -> Parameter:
@@ -131,9 +133,8 @@ def parameters_of(world: World) -> dict[str, Parameter]:
         made[f"shapes.{name}.friction"] = _friction(name)
         if geom.shape in _SIZED and geom.mesh is None:
             made[f"shapes.{name}.size"] = _size(name, _SIZED[geom.shape])
-    for index, actuator in enumerate(world._scene.actuators):
-        if actuator.name is not None:
-            made[f"actuators.{actuator.name}.gear"] = _gear(index, actuator.name)
+    for index, name in enumerate(labels([actuator.name for actuator in world._scene.actuators], "actuator")):
+        made[f"actuators.{name}.gear"] = _gear(index, name)
     return made
 
 
