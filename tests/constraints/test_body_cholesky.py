@@ -12,7 +12,6 @@ import pytest
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints.body_blocks import INVERSE_HESSIAN, PADDED, SIDE, STRIDE
 from worldline._src.kernels.constraints.body_cholesky import WORTH, factor_bodies, order_bodies, solve_bodies
-from worldline._src.kernels.constraints.tables import BodyFactorView
 
 NEAREST_BODIES = 64
 """Neighbours there is room for in the tables."""
@@ -23,6 +22,17 @@ class Trees(NamedTuple):
 
     block: Any
     node: Any
+
+
+class Factor(NamedTuple):
+    """What `BodyFactorView` names."""
+
+    body_near: Any
+    body_node: Any
+    body_degree: Any
+    factor_block: Any
+    factor_row: Any
+    row_block: Any
 
 
 @entry
@@ -39,7 +49,7 @@ def solve(n, trees, pair_body, pairs, pair_block, factor, x):
 def room(n, blocks):
     near, node = np.zeros((n, NEAREST_BODIES), np.int64), np.zeros((n, 8), np.int64)
     degree, row, side = np.zeros(NEAREST_BODIES + 1, np.int64), np.zeros((1, PADDED)), np.zeros((10, 16))
-    return BodyFactorView(near, node, degree, np.full((blocks, PADDED), np.nan), row, side)
+    return Factor(near, node, degree, np.full((blocks, PADDED), np.nan), row, side)
 
 
 def grid(shape):

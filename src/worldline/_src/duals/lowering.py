@@ -16,32 +16,27 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, lower_cast, overload, register_model
+from numba.extending import lower_builtin, lower_cast, overload, register_model
 
-from worldline._src.compiler import FASTMATH, INLINE_OPTIONS
+from worldline._src.compiler import INLINE_OPTIONS, lowers
 from worldline._src.duals import kind as _kind
 from worldline._src.scalar import lowering, ops, wide_rows
 from worldline._src.scalar.lowering import packed
 from worldline._src.scalar.lowering.lanes import splat, vector_intrinsic
+from worldline._src.scalar.lowering.scalar_types import COMPARISONS, FLAGS, NUMBERS, ScalarType
 
-_FLAGS = tuple(sorted(FASTMATH))
-_NUMBERS = (types.Float, types.Integer)
 _WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), _WIDTH)
 _SLOPES = ir.Constant(ir.VectorType(ir.IntType(1), _WIDTH), [0, *[1] * (_WIDTH - 1)])
 _FIRST = ir.Constant(ir.IntType(32), 0)
 
 
-class Dual7Type(types.Type):
+class Dual7Type(ScalarType):
     """The Numba type of a dual number of seven directions over float64."""
 
     def __init__(self) -> None:
         super().__init__(name="dual7")
-
-    def can_convert_from(self, typingctx: object, other: types.Type) -> Conversion | None:
-        return Conversion.safe if isinstance(other, _NUMBERS) else None
 
 
 @register_model(Dual7Type)
@@ -78,47 +73,47 @@ def _number_to_dual(context, builder, fromty, toty, value):
 def _operand_types(args):
     """Types that an operation takes: duals as they are, all numbers as float64; None without duals."""
     if any(isinstance(a, Dual7Type) for a in args) and all(
-        isinstance(a, (Dual7Type, *_NUMBERS)) for a in args
+        isinstance(a, (Dual7Type, *NUMBERS)) for a in args
     ):
         return [a if isinstance(a, Dual7Type) else types.float64 for a in args]
     return None
 
 
 def _mul(b, x, y):
-    product = b.fmul(splat(b, value_of(b, x), _WIDTH), y, flags=_FLAGS)
-    other = b.fmul(x, splat(b, value_of(b, y), _WIDTH), flags=_FLAGS)
-    return b.select(_SLOPES, b.fadd(product, other, flags=_FLAGS), product)
+    product = b.fmul(splat(b, value_of(b, x), _WIDTH), y, flags=FLAGS)
+    other = b.fmul(x, splat(b, value_of(b, y), _WIDTH), flags=FLAGS)
+    return b.select(_SLOPES, b.fadd(product, other, flags=FLAGS), product)
 
 
 def _scale(b, x, number):
-    return b.fmul(x, splat(b, number, _WIDTH), flags=_FLAGS)
+    return b.fmul(x, splat(b, number, _WIDTH), flags=FLAGS)
 
 
 def _div(b, x, y):
     # d(x / y) = (dx - (x / y) dy) / y
     divisor = value_of(b, y)
-    ratio = b.fdiv(value_of(b, x), divisor, flags=_FLAGS)
-    rest = b.fsub(x, b.fmul(splat(b, ratio, _WIDTH), y, flags=_FLAGS), flags=_FLAGS)
-    inverse = b.fdiv(ir.Constant(ir.DoubleType(), 1.0), divisor, flags=_FLAGS)
+    ratio = b.fdiv(value_of(b, x), divisor, flags=FLAGS)
+    rest = b.fsub(x, b.fmul(splat(b, ratio, _WIDTH), y, flags=FLAGS), flags=FLAGS)
+    inverse = b.fdiv(ir.Constant(ir.DoubleType(), 1.0), divisor, flags=FLAGS)
     return with_value(b, ratio, _scale(b, rest, inverse))
 
 
 def _div_by_number(b, x, number):
-    inverse = b.fdiv(ir.Constant(ir.DoubleType(), 1.0), number, flags=_FLAGS)
-    ratio = b.fdiv(value_of(b, x), number, flags=_FLAGS)
+    inverse = b.fdiv(ir.Constant(ir.DoubleType(), 1.0), number, flags=FLAGS)
+    ratio = b.fdiv(value_of(b, x), number, flags=FLAGS)
     return with_value(b, ratio, _scale(b, x, inverse))
 
 
 _RULES = {
     operator.add: (
-        lambda b, x, y: b.fadd(x, y, flags=_FLAGS),
-        lambda b, x, n: b.fadd(x, of_number(b, n), flags=_FLAGS),
-        lambda b, n, y: b.fadd(of_number(b, n), y, flags=_FLAGS),
+        lambda b, x, y: b.fadd(x, y, flags=FLAGS),
+        lambda b, x, n: b.fadd(x, of_number(b, n), flags=FLAGS),
+        lambda b, n, y: b.fadd(of_number(b, n), y, flags=FLAGS),
     ),
     operator.sub: (
-        lambda b, x, y: b.fsub(x, y, flags=_FLAGS),
-        lambda b, x, n: b.fsub(x, of_number(b, n), flags=_FLAGS),
-        lambda b, n, y: b.fsub(of_number(b, n), y, flags=_FLAGS),
+        lambda b, x, y: b.fsub(x, y, flags=FLAGS),
+        lambda b, x, n: b.fsub(x, of_number(b, n), flags=FLAGS),
+        lambda b, n, y: b.fsub(of_number(b, n), y, flags=FLAGS),
     ),
     operator.mul: (_mul, _scale, lambda b, n, y: _scale(b, y, n)),
     operator.truediv: (_div, _div_by_number, lambda b, n, y: _div(b, of_number(b, n), y)),
@@ -170,14 +165,7 @@ def _compare(symbol):
     return (rule,) * 3
 
 
-for _operation, _symbol in (
-    (operator.lt, "<"),
-    (operator.le, "<="),
-    (operator.gt, ">"),
-    (operator.ge, ">="),
-    (operator.eq, "=="),
-    (operator.ne, "!="),
-):
+for _operation, _symbol in (*COMPARISONS.items(), (operator.ne, "!=")):
     _register(_operation, types.boolean, _compare(_symbol))
 
 
@@ -212,10 +200,10 @@ def _register_unary(operation, rule) -> None:
 
 def _absolute(b, x):
     negative = b.fcmp_ordered("<", value_of(b, x), ir.Constant(ir.DoubleType(), 0.0))
-    return b.select(negative, b.fneg(x, flags=_FLAGS), x)
+    return b.select(negative, b.fneg(x, flags=FLAGS), x)
 
 
-_register_unary(operator.neg, lambda b, x: b.fneg(x, flags=_FLAGS))
+_register_unary(operator.neg, lambda b, x: b.fneg(x, flags=FLAGS))
 _register_unary(abs, _absolute)
 
 
@@ -233,7 +221,7 @@ def _lower_whole(context, builder, sig, args):
 def _square_root(b, x):
     root = vector_intrinsic(b, "sqrt", [value_of(b, x)])
     zero = ir.Constant(ir.DoubleType(), 0.0)
-    factor = b.fdiv(ir.Constant(ir.DoubleType(), 0.5), root, flags=_FLAGS)
+    factor = b.fdiv(ir.Constant(ir.DoubleType(), 0.5), root, flags=FLAGS)
     factor = b.select(b.fcmp_ordered(">", root, zero), factor, zero)
     return with_value(b, root, _scale(b, x, factor))
 
@@ -254,7 +242,7 @@ def _to_power(b, x, p):
 @infer_global(operator.pow)
 class _Power(AbstractTemplate):
     def generic(self, args, kws):
-        if len(args) == 2 and isinstance(args[0], Dual7Type) and isinstance(args[1], _NUMBERS):
+        if len(args) == 2 and isinstance(args[0], Dual7Type) and isinstance(args[1], NUMBERS):
             return signature(DUAL7, DUAL7, types.float64)
         return None
 
@@ -334,69 +322,44 @@ def _spread_rows(source, i, j, x, target, k):
 # ---- the operations of `scalar/ops.py`
 
 
-@intrinsic
+def _of_dual(x, made, rule):
+    """Signature and code of a function of one dual; None for other numbers."""
+    if not isinstance(x, Dual7Type):
+        return None
+    return made(DUAL7), lambda context, builder, sig, args: rule(builder, args[0])
+
+
+@lowers(ops.sqrt)
 def _sqrt(typingctx, x):
-    return DUAL7(DUAL7), lambda context, builder, sig, args: _square_root(builder, args[0])
+    return _of_dual(x, DUAL7, _square_root)
 
 
-@overload(ops.sqrt, jit_options=INLINE_OPTIONS)
-def _sqrt_overload(x):
-    return (lambda x: _sqrt(x)) if isinstance(x, Dual7Type) else None
-
-
-@intrinsic
+@lowers(ops.nearest)
 def _rint(typingctx, x):
-    return DUAL7(DUAL7), lambda context, builder, sig, args: _nearest(builder, args[0])
+    return _of_dual(x, DUAL7, _nearest)
 
 
-@overload(ops.nearest, jit_options=INLINE_OPTIONS)
-def _nearest_overload(x):
-    return (lambda x: _rint(x)) if isinstance(x, Dual7Type) else None
-
-
-@intrinsic
-def _power(typingctx, x, exponent):
-    def codegen(context, builder, sig, args):
-        return _to_power(builder, *args)
-
-    return DUAL7(DUAL7, types.float64), codegen
-
-
-@overload(ops.power, jit_options=INLINE_OPTIONS)
-def _power_overload(x, exponent):
-    return (lambda x, exponent: _power(x, exponent)) if isinstance(x, Dual7Type) else None
-
-
-@intrinsic
-def _select(typingctx, condition, a, b):
-    def codegen(context, builder, sig, args):
-        return builder.select(*args)
-
-    return DUAL7(types.boolean, DUAL7, DUAL7), codegen
-
-
-@overload(ops.where, jit_options=INLINE_OPTIONS)
-def _where(condition, a, b):
-    if isinstance(condition, types.Boolean) and _operand_types((a, b)):
-        return lambda condition, a, b: _select(condition, a, b)
-    return None
-
-
-@intrinsic
-def _constant(typingctx, number, like):
-    return DUAL7(DUAL7, like), lambda context, builder, sig, args: args[0]
-
-
-@overload(ops.constant, jit_options=INLINE_OPTIONS)
-def _constant_overload(number, like):
-    return (lambda number, like: _constant(number, like)) if isinstance(like, Dual7Type) else None
-
-
-@intrinsic
+@lowers(_kind.value_of)
 def _value(typingctx, x):
-    return types.float64(DUAL7), lambda context, builder, sig, args: value_of(builder, args[0])
+    return _of_dual(x, types.float64, value_of)
 
 
-@overload(_kind.value_of, jit_options=INLINE_OPTIONS)
-def _value_overload(x):
-    return (lambda x: _value(x)) if isinstance(x, Dual7Type) else None
+@lowers(ops.power)
+def _power(typingctx, x, exponent):
+    if not isinstance(x, Dual7Type):
+        return None
+    return DUAL7(DUAL7, types.float64), lambda context, builder, sig, args: _to_power(builder, *args)
+
+
+@lowers(ops.where)
+def _where(typingctx, condition, a, b):
+    if not isinstance(condition, types.Boolean) or not _operand_types((a, b)):
+        return None
+    return DUAL7(types.boolean, DUAL7, DUAL7), lambda context, builder, sig, args: builder.select(*args)
+
+
+@lowers(ops.constant)
+def _constant(typingctx, number, like):
+    if not isinstance(like, Dual7Type):
+        return None
+    return DUAL7(DUAL7, like), lambda context, builder, sig, args: args[0]

@@ -3,14 +3,16 @@
 """Tables of arrays in four arenas: annotated columns, the layout of the arenas, and typed views of them.
 
 A part of a step that has arrays of its own (constraint rows, say) declares each once, as an annotated
-attribute of a `Columns` class. The class gives the layout, `Block.column` the arrays in Python
-(`column.limit_dof`), and `Table.cut` the function that cuts a view, a `NamedTuple` of some of these
-names, from the arenas in a stage.
+attribute of a `Columns` class. All classes of a part are the bases of one, which gives the layout:
+`Block.column` are the arrays in Python (`column.limit_dof`), and `Table.cut` makes the function that cuts a
+view, the arrays of one of the classes, from the arenas in a stage. A class that also names arrays of another
+one annotates them and assigns nothing.
 """
 
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
@@ -24,7 +26,7 @@ Integers: TypeAlias = np.ndarray[Any, Any]
 Numbers: TypeAlias = np.ndarray[Any, Any]
 """An array of the scalar of a stage: doubles, lanes or dual numbers; doubles for constants."""
 
-View = TypeVar("View", bound=tuple[Any, ...])
+View = TypeVar("View")
 
 
 class Column:
@@ -106,13 +108,17 @@ def _declared(columns: type) -> Iterator[Column]:
 
 
 def cut_from(view: type[View], cuts: Callable[[str], str], parameters: str) -> Callable[..., View]:
-    """The function of some arenas that makes a view; `cuts` gives the expression of a field."""
-    name = view.__name__
+    """The function of some arenas that makes a view; `cuts` gives the expression of a field.
+
+    view: a named tuple, or a class of columns, whose view is a named tuple of its arrays.
+    """
+    name, names = view.__name__, tuple(view.__annotations__)
 
     def write() -> Callable[..., View]:
-        fields = ", ".join(map(cuts, view.__annotations__))
+        made: Any = namedtuple(name, names) if issubclass(view, Columns) else view
+        fields = ", ".join(map(cuts, names))
         source = f"def build({parameters}):\n    return {name}({fields})\n"
-        scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
+        scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: made}
         scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
         exec(compile(source, f"<view {name}>", "exec"), scope)
         return scope["build"]

@@ -5,30 +5,24 @@
 from __future__ import annotations
 
 from worldline._src.kernels.constraints.numbering import COUNTERS, LINKS, OPTIONS, PROGRAM
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, integers
 
 
-class ArenaColumns(Columns):
-    """Addresses, counters and options of the constraint stages."""
+class LinkView(Columns):
+    """Addresses, counters and options."""
 
     option: Numbers = constant(OPTIONS, doc="See above.")
     link: Integers = integers(LINKS, doc="Addresses of the other arenas.")
     counter: Integers = integers(COUNTERS, doc="See above.")
-    program: Integers = integers(PROGRAM, doc="Addresses of stages.")
-
-
-class LinkView(NamedTuple):
-    """Addresses, counters and options."""
-
-    link: Integers
-    counter: Integers
-    option: Numbers
     own_option: Numbers
 
 
-class ProgramView(NamedTuple):
+class ProgramView(Columns):
     """Stages called by address."""
 
-    program: Integers
+    program: Integers = integers(PROGRAM, doc="Addresses of stages.")
     counter: Integers
+
+
+class ArenaColumns(LinkView, ProgramView):
+    """Addresses, counters and options of the constraint stages."""

@@ -4,14 +4,25 @@
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, index, integers, numbers
 
 
-class FixedColumns(Columns):
-    """Rows of the fixed layout, for several worlds at once."""
+class FixedBounceView(Columns):
+    """Restitution of the fixed layout."""
 
     tree_label: Numbers = numbers("ntree", doc="Lowest tree of its island; see fixed_restitution.py.")
+    bounce_force: Numbers
+    bounce_speed: Numbers
+    bounce_a: Numbers
+    a_smooth: Numbers
+    tree_share: Numbers
+    tree_prescribed: Integers
+    counter: Integers
+
+
+class DualView(Columns):
+    """Rows of the fixed layout in dual form."""
+
     contact_kept: Integers = index(
         "ncandidate", 4, doc="Where the forces of the contacts of a pair that may touch are kept."
     )
@@ -19,6 +30,24 @@ class FixedColumns(Columns):
     K: Numbers = numbers(
         "npack", "width", doc="Accelerations by unit forces of rows; weighted rows of Newton's method."
     )
+    solving: Numbers = numbers(2, doc="1 where a step is solved; systems and sweeps so far.")
+    dual: Numbers = numbers(4, "nfixed", doc="Regularizer, diagonal of the matrix, step, force.")
+    dual_block: Numbers = numbers("nfixed", 6, doc="Blocks of cones.")
+    dual_local: Numbers = numbers(24, doc="Scratch of one cone.")
+    kept: Numbers = numbers("nkept", doc="Forces that the next step starts from, in a fixed layout.")
+    kept_list: Numbers = numbers(
+        "nkept_list", 2, doc="Those that are not zero, where most are: place from 1 on, and force."
+    )
+    sweeps: Numbers = numbers(2, doc="Sweeps of the last step; steps without convergence.")
+    row_first: Integers
+    row_end: Integers
+    body_tree: Integers
+    tree_dof: Integers
+
+
+class PackedView(Columns):
+    """Rows packed world by world; rows of `packed`: aref, D, bounds, force, three of scratch."""
+
     packed_J: Numbers = numbers("npack", "width", doc="Rows packed world by world; see packed_rows.py.")
     packed: Numbers = numbers(8, "npack", doc="Their numbers: see PackedView.")
     row_mask: Integers = integers("nfixed", doc="Columns of a row as bits.")
@@ -29,59 +58,7 @@ class FixedColumns(Columns):
     H_column: Integers = integers("nhessian", "nhessian", doc="Columns of the matrix of Newton's method,")
     H_count: Integers = integers("width", doc="how many there are in a row,")
     H_mask: Integers = integers("width", doc="and the same as bits.")
-    solving: Numbers = numbers(2, doc="1 where a step is solved; systems and sweeps so far.")
-    dual: Numbers = numbers(4, "nfixed", doc="Regularizer, diagonal of the matrix, step, force.")
-    dual_block: Numbers = numbers("nfixed", 6, doc="Blocks of cones.")
-    dual_local: Numbers = numbers(24, doc="Scratch of one cone.")
-    kept: Numbers = numbers("nkept", doc="Forces that the next step starts from, in a fixed layout.")
-    kept_list: Numbers = numbers(
-        "nkept_list", 2, doc="Those that are not zero, where most are: place from 1 on, and force."
-    )
-    sweeps: Numbers = numbers(2, doc="Sweeps of the last step; steps without convergence.")
 
 
-class FixedBounceView(NamedTuple):
-    """The same for the fixed layout."""
-
-    bounce_force: Numbers
-    bounce_speed: Numbers
-    bounce_a: Numbers
-    a_smooth: Numbers
-    tree_label: Numbers
-    tree_share: Numbers
-    tree_prescribed: Integers
-    counter: Integers
-
-
-class DualView(NamedTuple):
-    """Rows of the fixed layout in dual form."""
-
-    contact_kept: Integers
-    row_coulomb: Integers
-    row_first: Integers
-    row_end: Integers
-    body_tree: Integers
-    tree_dof: Integers
-    K: Numbers
-    solving: Numbers
-    dual: Numbers
-    dual_block: Numbers
-    dual_local: Numbers
-    kept: Numbers
-    kept_list: Numbers
-    sweeps: Numbers
-
-
-class PackedView(NamedTuple):
-    """Rows packed world by world; rows of `packed`: aref, D, bounds, force, three of scratch."""
-
-    packed_J: Numbers
-    packed: Numbers
-    row_mask: Integers
-    packed_column: Integers
-    packed_count: Integers
-    packed_source: Integers
-    packed_end: Integers
-    H_column: Integers
-    H_count: Integers
-    H_mask: Integers
+class FixedColumns(FixedBounceView, DualView, PackedView):
+    """Rows of the fixed layout, for several worlds at once."""

@@ -5,29 +5,15 @@
 from __future__ import annotations
 
 from worldline._src.kernels.constraints.numbering import NEAREST_BODIES
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, integers, numbers
 
 
-class IslandColumns(Columns):
-    """Trees, islands of them, and their sleep."""
+class IslandView(Columns):
+    """Islands: trees, contacts, columns."""
 
-    dof_quiet: Numbers = constant("nv", doc="Speed below which a degree of freedom is quiet.")
-    tree_dof: Integers = index(
-        "tree_ends", doc="First degree of freedom of a tree; one past the last behind."
-    )
-    tree_links: Integers = index("tree_ends", doc="First link of a tree; one past the last behind.")
-    tree_mass_at: Integers = index("ntree", doc="Where the mass matrix of a tree begins in tree_mass.")
-    tree_link: Integers = index("ntree", doc="Link of a free body with no rows but contacts, else 0.")
-    tree_node: Integers = index("tree_ends", doc="First node of a tree, of up to six degrees of freedom;")
-    tree_dense: Integers = index("ntree", doc="1 where a row may touch three trees; see body_rows.py.")
-    matrix_at: Integers = index("ntree", doc="Where matrices of a tree begin in tree_matrix.")
-    equality_tree: Integers = index("nequality", 2, doc="Trees of an equality, -1 without,")
-    tendon_tree: Integers = index("ntendon", 2, doc="and of a tendon.")
     body_tree: Integers = index("nbody", doc="Tree of a body, -1 for those that cannot move.")
     tie: Integers = index("ntie", 2, doc="Trees that rows may tie together.")
     tree_prescribed: Integers = integers("ntree", doc="1 when all of its motion is prescribed.")
-    tree_rows: Integers = integers("ntree", doc="Most rows of a tree without those of contacts.")
     tree_above: Integers = integers("ntree", doc="Scratch of finding islands.")
     tree_island: Integers = integers("ntree", doc="Island of a tree; negative when its motion is prescribed.")
     island_tree: Integers = integers("ntree", doc="Trees sorted by island.")
@@ -36,134 +22,120 @@ class IslandColumns(Columns):
     contact_order: Integers = integers("ncontact", doc="Contacts sorted by island.")
     dof_column: Integers = integers("nv", doc="Column of a degree of freedom in the island at hand.")
     column_dof: Integers = integers("nspread", doc="Degree of freedom of a column.")
-    tree_group: Integers = integers("ntree", doc="With whom a tree fell asleep; -1 when awake.")
-    tree_mass: Numbers = numbers("nmass", doc="Mass matrices of trees, one after the other.")
-    tree_matrix: Numbers = numbers("nmatrix", doc="Mass matrices and their inverses; see body_blocks.py.")
-    node_block: Numbers = numbers("nblock", 96, doc="Blocks of the Hessian of nodes and their inverses,")
-    pair_block: Numbers = numbers("nbetween", 48, doc="of two nodes,")
-    factor_block: Numbers = numbers("nfactor", 48, doc="of its factors; see body_cholesky.py,")
-    factor_row: Numbers = numbers(1, 48, doc="scratch of factors,")
-    row_block: Numbers = numbers(10, "nrowblock", doc="and rows of a group in whole packs.")
-    pair_body: Integers = integers("nbetween", 2, doc="Nodes of a pair, numbered within the island,")
-    island_node: Integers = integers("nblock", doc="the node of each number,")
-    tree_pair: Integers = integers("ntree", doc="the first pair of nodes of a tree,")
-    group: Integers = integers("ngroup", 10, doc="rows that touch the same trees,")
-    body_near: Integers = integers("nblock", NEAREST_BODIES, doc="neighbours in the order of factors,")
-    body_node: Integers = integers("nblock", 8, doc="what else factors know of a node,")
-    body_degree: Integers = integers(NEAREST_BODIES + 1, doc="and nodes by number of neighbours.")
-    dof_kept: Numbers = numbers("nv", 2, doc="Force and commanded speed that a sleeper fell asleep with.")
-    tree_quiet: Numbers = numbers("ntree", doc="How long a tree has been quiet [s].")
-
-
-class IslandView(NamedTuple):
-    """Islands: trees, contacts, columns."""
-
     tree_dof: Integers
-    body_tree: Integers
-    tie: Integers
-    tree_prescribed: Integers
-    tree_above: Integers
-    tree_island: Integers
-    island_tree: Integers
-    island_trees: Integers
-    island_contacts: Integers
-    contact_order: Integers
-    dof_column: Integers
-    column_dof: Integers
     counter: Integers
 
 
-class MemberView(NamedTuple):
+class MemberView(Columns):
     """What belongs to the trees of an island."""
 
+    tree_limit: Integers = index("tree_ends", doc="First limit of a tree; one past the last behind.")
+    tree_friction: Integers = index("tree_ends", doc="The same for dry friction,")
+    tree_tendon: Integers = index("tree_ends", doc="for tendon_order,")
+    tree_equality: Integers = index("tree_ends", doc="for equality_order,")
+    tree_motor: Integers = index("tree_ends", doc="for motor_order,")
+    tree_speed: Integers = index("tree_ends", doc="and for speed_order.")
+    tendon_order: Integers = index(
+        "ntendon", doc="Tendons by the first tree of theirs that is not prescribed,"
+    )
+    equality_order: Integers = index("nequality", doc="equalities,")
+    motor_order: Integers = index("nmotor", doc="motors,")
+    speed_order: Integers = index("nspeed", doc="and speed limits.")
     island_tree: Integers
     contact_order: Integers
-    tree_limit: Integers
-    tree_friction: Integers
-    tree_tendon: Integers
-    tree_equality: Integers
-    tree_motor: Integers
-    tree_speed: Integers
-    tendon_order: Integers
-    equality_order: Integers
-    motor_order: Integers
-    speed_order: Integers
     dof_column: Integers
     column_dof: Integers
     counter: Integers
 
 
-class TreeSpanView(NamedTuple):
+class TreeSpanView(Columns):
     """Degrees of freedom and links of trees."""
 
-    tree_dof: Integers
-    tree_links: Integers
+    tree_dof: Integers = index(
+        "tree_ends", doc="First degree of freedom of a tree; one past the last behind."
+    )
+    tree_links: Integers = index("tree_ends", doc="First link of a tree; one past the last behind.")
 
 
-class BodyTreeView(NamedTuple):
+class BodyTreeView(Columns):
     """Trees in nodes of six degrees of freedom, with blocks of matrices."""
 
+    tree_node: Integers = index("tree_ends", doc="First node of a tree, of up to six degrees of freedom.")
+    matrix_at: Integers = index("ntree", doc="Where matrices of a tree begin in tree_matrix.")
+    equality_tree: Integers = index("nequality", 2, doc="Trees of an equality, -1 without,")
+    tendon_tree: Integers = index("ntendon", 2, doc="and of a tendon.")
+    tree_matrix: Numbers = numbers("nmatrix", doc="Mass matrices and their inverses; see body_blocks.py.")
+    node_block: Numbers = numbers("nblock", 96, doc="Blocks of the Hessian of nodes and their inverses.")
+    island_node: Integers = integers("nblock", doc="Node of each number in the island,")
+    tree_pair: Integers = integers("ntree", doc="the first pair of nodes of a tree,")
+    group: Integers = integers("ngroup", 10, doc="and rows that touch the same trees.")
     tree_dof: Integers
-    tree_node: Integers
     dof_column: Integers
     column_dof: Integers
-    tree_matrix: Numbers
-    matrix_at: Integers
-    node_block: Numbers
-    island_node: Integers
-    tree_pair: Integers
-    group: Integers
-    equality_tree: Integers
-    tendon_tree: Integers
     tree_rows: Integers
 
 
-class PairBlockView(NamedTuple):
+class PairBlockView(Columns):
     """Blocks of matrices of two nodes."""
 
-    pair_block: Numbers
-    row_block: Numbers
-    pair_body: Integers
+    pair_block: Numbers = numbers("nbetween", 48, doc="Blocks of the Hessian of two nodes,")
+    row_block: Numbers = numbers(10, "nrowblock", doc="and rows of a group in whole packs.")
+    pair_body: Integers = integers("nbetween", 2, doc="Nodes of a pair, numbered within the island.")
 
 
-class BodyFactorView(NamedTuple):
+class BodyFactorView(Columns):
     """Sparse factors of the Hessian of nodes."""
 
-    body_near: Integers
-    body_node: Integers
-    body_degree: Integers
-    factor_block: Numbers
-    factor_row: Numbers
+    factor_block: Numbers = numbers("nfactor", 48, doc="Blocks of factors; see body_cholesky.py,")
+    factor_row: Numbers = numbers(1, 48, doc="and scratch of a row of them.")
+    body_near: Integers = integers("nblock", NEAREST_BODIES, doc="Neighbours in the order of factors,")
+    body_node: Integers = integers("nblock", 8, doc="what else factors know of a node,")
+    body_degree: Integers = integers(NEAREST_BODIES + 1, doc="and nodes by number of neighbours.")
     row_block: Numbers
 
 
-class TreeMassView(NamedTuple):
+class TreeMassView(Columns):
     """Mass matrices of trees."""
 
+    tree_mass_at: Integers = index("ntree", doc="Where the mass matrix of a tree begins in tree_mass.")
+    tree_mass: Numbers = numbers("nmass", doc="Mass matrices of trees, one after the other.")
     tree_dof: Integers
-    tree_mass_at: Integers
-    tree_mass: Numbers
 
 
-class TreeRoomView(NamedTuple):
+class TreeRoomView(Columns):
     """Most rows of trees."""
 
-    tree_rows: Integers
-    tree_link: Integers
+    tree_link: Integers = index("ntree", doc="Link of a free body with no rows but contacts, else 0.")
+    tree_dense: Integers = index("ntree", doc="1 where a row may touch three trees; see body_rows.py.")
+    tree_rows: Integers = integers("ntree", doc="Most rows of a tree without those of contacts.")
     tree_node: Integers
-    tree_dense: Integers
 
 
-class SleepView(NamedTuple):
+class SleepView(Columns):
     """Sleeping trees."""
 
-    tree_group: Integers
-    tree_quiet: Numbers
+    tree_group: Integers = integers("ntree", doc="With whom a tree fell asleep; -1 when awake.")
+    dof_kept: Numbers = numbers("nv", 2, doc="Force and commanded speed that a sleeper fell asleep with.")
+    tree_quiet: Numbers = numbers("ntree", doc="How long a tree has been quiet [s].")
     tree_dof: Integers
-    dof_kept: Numbers
 
 
-class QuietView(NamedTuple):
+class QuietView(Columns):
     """Speeds below which a degree of freedom is quiet."""
 
-    dof_quiet: Numbers
+    dof_quiet: Numbers = constant("nv", doc="Speed below which a degree of freedom is quiet.")
+
+
+class IslandColumns(
+    IslandView,
+    MemberView,
+    TreeSpanView,
+    BodyTreeView,
+    PairBlockView,
+    BodyFactorView,
+    TreeMassView,
+    TreeRoomView,
+    SleepView,
+    QuietView,
+):
+    """Trees, islands of them, and their sleep."""

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Numbers, numbers
 
 
@@ -19,12 +18,3 @@ class SplitColumns(Columns):
     correction: Numbers = numbers(
         "nv", doc="and how the rate of displacement of a step differs from its velocity."
     )
-
-
-class SplitView(NamedTuple):
-    """Position and velocity pass of a step."""
-
-    a_smooth: Numbers
-    correction: Numbers
-    tree_share: Numbers
-    tree_recovery: Numbers

@@ -9,7 +9,7 @@ violated: kind, stiffness, damping, d0, dmax, width, middle, power, direct, boun
 
 from __future__ import annotations
 
-from worldline._src.kernels.constraints.actuator.columns import ActuatorColumns, ActuatorView
+from worldline._src.kernels.constraints.actuator.columns import ActuatorColumns
 from worldline._src.kernels.constraints.arena_columns import ArenaColumns, LinkView, ProgramView
 from worldline._src.kernels.constraints.contact.columns import (
     ContactColumns,
@@ -18,7 +18,7 @@ from worldline._src.kernels.constraints.contact.columns import (
     ShapeLawView,
     WeightView,
 )
-from worldline._src.kernels.constraints.equality.columns import EqualityColumns, EqualityView
+from worldline._src.kernels.constraints.equality.columns import EqualityColumns
 from worldline._src.kernels.constraints.equality.kinds import (  # noqa: F401 # for those that pack columns
     AXIS,
     DISTANCE,
@@ -32,7 +32,7 @@ from worldline._src.kernels.constraints.equality.kinds import (  # noqa: F401 # 
     TURN,
     UNIVERSAL,
 )
-from worldline._src.kernels.constraints.equality.loop_columns import LoopColumns, LoopView
+from worldline._src.kernels.constraints.equality.loop_columns import LoopColumns
 from worldline._src.kernels.constraints.fixed_columns import (
     DualView,
     FixedBounceView,
@@ -45,7 +45,7 @@ from worldline._src.kernels.constraints.force_element_columns import (
     ForceElementColumns,
     SpringView,
 )
-from worldline._src.kernels.constraints.friction.columns import FrictionColumns, FrictionView
+from worldline._src.kernels.constraints.friction.columns import FrictionColumns
 from worldline._src.kernels.constraints.island_columns import (
     BodyFactorView,
     BodyTreeView,
@@ -59,7 +59,7 @@ from worldline._src.kernels.constraints.island_columns import (
     TreeRoomView,
     TreeSpanView,
 )
-from worldline._src.kernels.constraints.limit.columns import LimitColumns, LimitView
+from worldline._src.kernels.constraints.limit.columns import LimitColumns
 from worldline._src.kernels.constraints.motor.columns import MotorColumns, MotorView, SpeedView
 from worldline._src.kernels.constraints.numbering import *  # noqa: F403 # stages import both from here
 from worldline._src.kernels.constraints.numbering import ISLAND_COLUMNS, ISLAND_WIDTH
@@ -78,8 +78,8 @@ from worldline._src.kernels.constraints.solver_columns import (
     SweepView,
     WorkView,
 )
-from worldline._src.kernels.constraints.split_columns import SplitColumns, SplitView
-from worldline._src.kernels.constraints.tendon.columns import TendonColumns, TendonView
+from worldline._src.kernels.constraints.split_columns import SplitColumns
+from worldline._src.kernels.constraints.tendon.columns import TendonColumns
 from worldline._src.scalar.columns import Table
 
 
@@ -108,17 +108,17 @@ TABLE = Table(ConstraintColumns, moving={"ncolumn": ISLAND_COLUMNS, "width": ISL
 link_view = TABLE.cut(LinkView)
 shape_law_view = TABLE.cut(ShapeLawView)
 weight_view = TABLE.cut(WeightView)
-limit_view = TABLE.cut(LimitView)
-tendon_view = TABLE.cut(TendonView)
-friction_view = TABLE.cut(FrictionView)
-equality_view = TABLE.cut(EqualityView)
-loop_view = TABLE.cut(LoopView)
+limit_view = TABLE.cut(LimitColumns)
+tendon_view = TABLE.cut(TendonColumns)
+friction_view = TABLE.cut(FrictionColumns)
+equality_view = TABLE.cut(EqualityColumns)
+loop_view = TABLE.cut(LoopColumns)
 motor_view = TABLE.cut(MotorView)
 speed_view = TABLE.cut(SpeedView)
 spring_view = TABLE.cut(SpringView)
 fluid_view = TABLE.cut(FluidView)
 anchor_pose_view = TABLE.cut(AnchorPoseView)
-actuator_view = TABLE.cut(ActuatorView)
+actuator_view = TABLE.cut(ActuatorColumns)
 row_view = TABLE.cut(RowView)
 row_note_view = TABLE.cut(RowNoteView)
 record_view = TABLE.cut(RecordView)
@@ -143,7 +143,7 @@ contact_frame_view = TABLE.cut(ContactFrameView)
 solve_view = TABLE.cut(SolveView)
 bounce_view = TABLE.cut(BounceView)
 fixed_bounce_view = TABLE.cut(FixedBounceView)
-split_view = TABLE.cut(SplitView)
+split_view = TABLE.cut(SplitColumns)
 slip_view = TABLE.cut(SlipView)
 sweep_view = TABLE.cut(SweepView)
 motion_view = TABLE.cut(MotionView)

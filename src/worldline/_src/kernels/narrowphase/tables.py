@@ -26,7 +26,6 @@ rows are counted but not written.
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import (
     Columns,
     Integers,
@@ -65,12 +64,95 @@ BOTTOMLESS = 1.0e30
 """Minus this is the depth of a row of the fixed layout that holds no contact."""
 
 
-class CollisionColumns(Columns):
-    """Shapes, geometry, pairs and contacts of one world."""
+class AddressColumns(Columns):
+    """Addresses of the solvers that pairs share."""
+
+    link: Integers = integers(8, doc="Addresses of shared solvers; first in its arena.")
+
+
+class ShapeView(Columns):
+    """Shapes in the world."""
 
     shape_type: Integers = index("nshape", doc="Type of shape.")
     shape_body: Integers = index("nshape", doc="Body it is fixed to.")
     shape_geom: Integers = index("nshape", doc="Row of geom for hulls, meshes and height fields, else -1.")
+    shape_size: Numbers = constant("nshape", 3, doc="Sizes, m; half sizes where there is a choice.", own=True)
+    shape_margin: Numbers = constant("nshape", doc="Contacts are found below the sum of two margins, m.")
+    shape_X_W: Numbers
+
+
+class ShapePoseView(Columns):
+    """Shapes in their bodies, and poses of bodies."""
+
+    shape_X_BS: Numbers = constant("nshape", 12, doc="Pose in the body: position, rotation matrix.", own=True)
+    body_X_W: Numbers = numbers("nbody", 12, doc="Pose of a body: position, rotation matrix.")
+    shape_type: Integers
+    shape_body: Integers
+    shape_geom: Integers
+    shape_size: Numbers
+    shape_margin: Numbers
+
+
+class ShapeBoxView(Columns):
+    """Poses and boxes of shapes."""
+
+    shape_X_W: Numbers = numbers("nshape", 12, doc="Pose of a shape in the world.")
+    box: Numbers = numbers("nshape", 6, doc="Box of a shape grown by its margin.")
+    shape_margin: Numbers
+
+
+class HullView(Columns):
+    """Vertices of hulls and their neighbours."""
+
+    near_start: Integers = index("nvertex1", doc="First neighbour of a vertex, and the end of the last.")
+    near: Integers = index("nnear", doc="Vertices that share an edge of a hull or of a surface.")
+    start: Integers = index(
+        "ngeom", START_CELLS, doc="The farthest vertex of a hull for each cell of directions."
+    )
+    vertex: Numbers = constant("nvertex", 3, doc="Vertices in the shape's frame, m.")
+
+
+class FaceView(Columns):
+    """Faces of hulls."""
+
+    face_start: Integers = index("nface1", doc="First corner of a face, and the end of the last.")
+    face_corner: Integers = index("ncorner", doc="Vertices of faces, counter-clockwise from outside.")
+    face_plane: Numbers = constant("nface", 4, doc="Outward unit normal and offset.")
+    geom: Integers
+    vertex: Numbers
+
+
+class GeomView(Columns):
+    """Hulls: vertices, neighbours, planes."""
+
+    geom: Integers = index("ngeom", 8, doc="First and count of vertices, faces, triangles, nodes.")
+    vertex: Numbers
+    face_plane: Numbers
+    near_start: Integers
+    near: Integers
+    start: Integers
+
+
+class SurfaceView(Columns):
+    """Meshes and height fields: triangles in a bounding-volume tree."""
+
+    tri: Integers = index("ntri", 4, doc="Vertices of a triangle, in tree order, and its number as given.")
+    tri_across: Integers = index(
+        "ntri", 3, doc="Third corner of the triangle beyond each edge, -1 at a border."
+    )
+    node_index: Integers = index("nnode", 2, doc="First child node, or first triangle and how many.")
+    node_box: Numbers = constant("nnode", 6, doc="Lowest and highest coordinates.")
+    tri_edge: Numbers = constant("ntri", 9, doc="First corner and the two edges from it.")
+    geom: Integers
+    vertex: Numbers
+    near_start: Integers
+    near: Integers
+    start: Integers
+
+
+class FilterView(Columns):
+    """What decides whether two shapes may touch."""
+
     shape_group: Integers = index("nshape", doc="Bits of the groups it is in.")
     shape_with: Integers = index("nshape", doc="Bits of the groups it may touch.")
     body_fixed: Integers = index("nbody", doc="1 for bodies that never move.")
@@ -81,209 +163,97 @@ class CollisionColumns(Columns):
     )
     ignored: Integers = index("nignored", doc="Pairs of shapes left out: first * nshape + second, sorted.")
     explicit: Integers = index("nexplicit", doc="Pairs of shapes always looked at, by the same key, sorted.")
-    candidate: Integers = index(
-        "ncandidate", 2, doc="Pairs that may touch, of lanes that look for near ones."
-    )
-    geom: Integers = index("ngeom", 8, doc="First and count of vertices, faces, triangles, nodes.")
-    face_start: Integers = index("nface1", doc="First corner of a face, and the end of the last.")
-    face_corner: Integers = index("ncorner", doc="Vertices of faces, counter-clockwise from outside.")
-    near_start: Integers = index("nvertex1", doc="First neighbour of a vertex, and the end of the last.")
-    near: Integers = index("nnear", doc="Vertices that share an edge of a hull or of a surface.")
-    start: Integers = index(
-        "ngeom", START_CELLS, doc="The farthest vertex of a hull for each cell of directions."
-    )
-    tri: Integers = index("ntri", 4, doc="Vertices of a triangle, in tree order, and its number as given.")
-    tri_across: Integers = index(
-        "ntri", 3, doc="Third corner of the triangle beyond each edge, -1 at a border."
-    )
-    node_index: Integers = index("nnode", 2, doc="First child node, or first triangle and how many.")
-    shape_size: Numbers = constant("nshape", 3, doc="Sizes, m; half sizes where there is a choice.", own=True)
-    shape_X_BS: Numbers = constant("nshape", 12, doc="Pose in the body: position, rotation matrix.", own=True)
-    shape_margin: Numbers = constant("nshape", doc="Contacts are found below the sum of two margins, m.")
-    vertex: Numbers = constant("nvertex", 3, doc="Vertices in the shape's frame, m.")
-    face_plane: Numbers = constant("nface", 4, doc="Outward unit normal and offset.")
-    node_box: Numbers = constant("nnode", 6, doc="Lowest and highest coordinates.")
-    tri_edge: Numbers = constant("ntri", 9, doc="First corner and the two edges from it.")
-    link: Integers = integers(8, doc="Addresses of shared solvers; first in its arena.")
+    shape_body: Integers
+    shape_type: Integers
+
+
+class BucketView(Columns):
+    """Candidate pairs by family."""
+
     counter: Integers = integers(8, doc="See the counters above.")
     pair: Integers = integers("npair", 2, doc="Candidate pairs of shapes.")
     bucket: Integers = integers("npair", doc="Pairs in the order of their families.")
     bucket_start: Integers = integers(8, doc="Where each family begins in bucket.")
+
+
+class ContactView(Columns):
+    """Contacts, or closest points."""
+
     contact_id: Integers = integers("ncontact", 6, doc="Shapes, bodies, feature, pair.")
-    fat_pair: Integers = integers("npair", 2, doc="Pairs whose grown boxes overlap, kept from pass to pass.")
-    new_pair: Integers = integers("npair", 2, doc="Pairs found in this pass, and room to merge.")
+    contact: Numbers = numbers("ncontact", 7, doc="Position, normal, depth.")
+    closest: Numbers = numbers("npair", 10, doc="Distance, normal, point of the first, point of the second.")
+    counter: Integers
+
+
+class WorkView(Columns):
+    """Work space of the narrow phase."""
+
+    iwork: Integers = integers(IWORK, doc="Integers of the narrow phase.")
+    work: Numbers = numbers(WORK, doc="Numbers of the narrow phase.")
+
+
+class TreeView(Columns):
+    """Bounding-volume trees of the broad phase."""
+
     tree_node: Integers = integers("ntree", 4, doc="Parent, left, right, shape or -1.")
     tree_order: Integers = integers("nshape", doc="Shapes in tree order.")
     tree_leaf: Integers = integers("nshape", doc="Node of a shape in its tree.")
     moved: Integers = integers("nshape", doc="Shapes that left their grown box.")
     tree_root: Integers = integers(8, doc="Roots of the moving and the fixed tree, and bookkeeping.")
-    iwork: Integers = integers(IWORK, doc="Integers of the narrow phase.")
-    body_X_W: Numbers = numbers("nbody", 12, doc="Pose of a body: position, rotation matrix.")
-    shape_X_W: Numbers = numbers("nshape", 12, doc="Pose of a shape in the world.")
-    box: Numbers = numbers("nshape", 6, doc="Box of a shape grown by its margin.")
     fat_box: Numbers = numbers("nshape", 6, doc="The larger box the tree knows.")
     tree_box: Numbers = numbers("ntree", 6, doc="Boxes of tree nodes.")
-    contact: Numbers = numbers("ncontact", 7, doc="Position, normal, depth.")
-    closest: Numbers = numbers("npair", 10, doc="Distance, normal, point of the first, point of the second.")
+
+
+class PairView(Columns):
+    """Candidate pairs, and those of grown boxes."""
+
+    fat_pair: Integers = integers("npair", 2, doc="Pairs whose grown boxes overlap, kept from pass to pass.")
+    new_pair: Integers = integers("npair", 2, doc="Pairs found in this pass, and room to merge.")
+    counter: Integers
+    pair: Integers
+
+
+class CandidateView(Columns):
+    """Pairs that may touch, of worlds in lanes, and bodies of shapes."""
+
+    candidate: Integers = index(
+        "ncandidate", 2, doc="Pairs that may touch, of lanes that look for near ones."
+    )
+    shape_body: Integers
+
+
+class FixedContactView(Columns):
+    """Contacts of the fixed layout."""
+
     fixed_contact: Numbers = numbers(
         "nfixed_contact", 8, doc="Fixed rows of contacts for lanes: position, normal, depth, feature."
     )
-    work: Numbers = numbers(WORK, doc="Numbers of the narrow phase.")
+
+
+class CollisionColumns(
+    AddressColumns,
+    ShapeView,
+    ShapePoseView,
+    ShapeBoxView,
+    HullView,
+    FaceView,
+    GeomView,
+    SurfaceView,
+    FilterView,
+    BucketView,
+    ContactView,
+    WorkView,
+    TreeView,
+    PairView,
+    CandidateView,
+    FixedContactView,
+):
+    """Shapes, geometry, pairs and contacts of one world."""
 
 
 TABLE = Table(CollisionColumns)
 ENTRY = TABLE.entry
 """Where the header has a size or the offset of a column."""
-
-
-class ShapeView(NamedTuple):
-    """Shapes in the world."""
-
-    shape_type: Integers
-    shape_body: Integers
-    shape_geom: Integers
-    shape_size: Numbers
-    shape_margin: Numbers
-    shape_X_W: Numbers
-
-
-class ShapePoseView(NamedTuple):
-    """Shapes in their bodies, and poses of bodies."""
-
-    shape_type: Integers
-    shape_body: Integers
-    shape_geom: Integers
-    shape_size: Numbers
-    shape_X_BS: Numbers
-    shape_margin: Numbers
-    body_X_W: Numbers
-
-
-class ShapeBoxView(NamedTuple):
-    """Poses and boxes of shapes."""
-
-    shape_X_W: Numbers
-    box: Numbers
-    shape_margin: Numbers
-
-
-class HullView(NamedTuple):
-    """Vertices of hulls and their neighbours."""
-
-    vertex: Numbers
-    near_start: Integers
-    near: Integers
-    start: Integers
-
-
-class FaceView(NamedTuple):
-    """Faces of hulls."""
-
-    geom: Integers
-    vertex: Numbers
-    face_plane: Numbers
-    face_start: Integers
-    face_corner: Integers
-
-
-class GeomView(NamedTuple):
-    """Hulls: vertices, neighbours, planes."""
-
-    geom: Integers
-    vertex: Numbers
-    face_plane: Numbers
-    near_start: Integers
-    near: Integers
-    start: Integers
-
-
-class SurfaceView(NamedTuple):
-    """Meshes and height fields: triangles in a bounding-volume tree."""
-
-    geom: Integers
-    tri: Integers
-    node_index: Integers
-    node_box: Numbers
-    vertex: Numbers
-    tri_edge: Numbers
-    tri_across: Integers
-    near_start: Integers
-    near: Integers
-    start: Integers
-
-
-class FilterView(NamedTuple):
-    """What decides whether two shapes may touch."""
-
-    shape_body: Integers
-    shape_type: Integers
-    shape_group: Integers
-    shape_with: Integers
-    body_fixed: Integers
-    body_weld: Integers
-    body_parent: Integers
-    body_tree: Integers
-    ignored: Integers
-    explicit: Integers
-
-
-class BucketView(NamedTuple):
-    """Candidate pairs by family."""
-
-    counter: Integers
-    pair: Integers
-    bucket: Integers
-    bucket_start: Integers
-
-
-class ContactView(NamedTuple):
-    """Contacts, or closest points."""
-
-    counter: Integers
-    contact: Numbers
-    contact_id: Integers
-    closest: Numbers
-
-
-class WorkView(NamedTuple):
-    """Work space of the narrow phase."""
-
-    work: Numbers
-    iwork: Integers
-
-
-class TreeView(NamedTuple):
-    """Bounding-volume trees of the broad phase."""
-
-    tree_node: Integers
-    tree_box: Numbers
-    tree_order: Integers
-    tree_leaf: Integers
-    tree_root: Integers
-    fat_box: Numbers
-    moved: Integers
-
-
-class PairView(NamedTuple):
-    """Candidate pairs, and those of grown boxes."""
-
-    counter: Integers
-    pair: Integers
-    fat_pair: Integers
-    new_pair: Integers
-
-
-class CandidateView(NamedTuple):
-    """Pairs that may touch, of worlds in lanes, and bodies of shapes."""
-
-    candidate: Integers
-    shape_body: Integers
-
-
-class FixedContactView(NamedTuple):
-    """Contacts of the fixed layout."""
-
-    fixed_contact: Numbers
 
 
 shape_view = TABLE.cut(ShapeView)

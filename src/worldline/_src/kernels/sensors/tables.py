@@ -10,7 +10,6 @@ velocity, and a ring of range finders as many rays. The first column of a row is
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import (
     Columns,
     Integers,
@@ -53,13 +52,15 @@ FORCE, TORQUE = range(2)
 SEPARATION, NORMAL, SEGMENT = range(3)
 
 
-class SensorColumns(Columns):
-    """What is measured, where, and the readings."""
+class AddressColumns(Columns):
+    """Addresses of the other arenas."""
 
     link: Integers = integers(LINKS, doc="Addresses of the other arenas; first in its arena.")
-    reading: Numbers = numbers("nreading", doc="Readings of all sensors, SI units, quaternions xyzw.")
-    time: Numbers = numbers(1, doc="Simulated time [s].")
-    # frames that sensors refer to
+
+
+class FrameView(Columns):
+    """Frames that sensors refer to."""
+
     frame_link: Integers = index("nframe", doc="Kernel link, 0 for the world.")
     frame_pose: Numbers = constant("nframe", 12, doc="Position and rotation matrix in the link.")
     frame_X: Numbers = numbers("nframe", 12, doc="Position and rotation matrix in the world.")
@@ -67,36 +68,72 @@ class SensorColumns(Columns):
     frame_A: Numbers = numbers(
         "nframe", 6, doc="Angular acceleration, acceleration of the origin, world axes."
     )
-    # positions, rotations and what follows from them
+
+
+class PoseRowView(Columns):
+    """Quantities of poses."""
+
     pose_row: Integers = index("npose", 5, doc="At, quantity, frame, other frame or -1, kind of volume.")
     pose_number: Numbers = constant(
         "npose", 6, doc="Field (3); half sizes (3); or focal lengths, centre [pixels]."
     )
+
+
+class RateRowView(Columns):
+    """Quantities of velocities and accelerations."""
+
     velocity_row: Integers = index("nvelocity", 5, doc="At, quantity, frame, axes, other frame or -1.")
     acceleration_row: Integers = index("nacceleration", 4, doc="At, quantity, frame, axes.")
-    # numbers of the state
+
+
+class StateRowView(Columns):
+    """Quantities of the state."""
+
+    time: Numbers = numbers(1, doc="Simulated time [s].")
     state_row: Integers = index("nstate", 3, doc="At, quantity, coordinate or velocity.")
-    # subtrees: links are listed
+
+
+class SubtreeRowView(Columns):
+    """Quantities of subtrees."""
+
     subtree_row: Integers = index("nsubtree", 4, doc="At, quantity, first and end in `member`.")
     member: Integers = index("nmember", doc="Kernel links of subtrees, one after the other.")
-    # actuators, tendons, limits, energies
+
+
+class EffortRowView(Columns):
+    """Quantities of actuators, tendons, limits and energies."""
+
     effort_row: Integers = index("neffort", 3, doc="At, quantity, index.")
     effort_sum: Integers = index("nsum", 2, doc="At, actuator whose force is added there.")
     limit_row: Integers = index("nlimit", 4, doc="At, quantity, OF_LIMIT or OF_TENDON, limit or tendon.")
     energy_row: Integers = index("nenergy", 2, doc="At, quantity.")
-    # forces between a body and its parent
+
+
+class ForceRowView(Columns):
+    """Forces between bodies and their parents."""
+
     force_row: Integers = index("nforce", 5, doc="At, quantity, frame, first and end in `member`.")
     link_weight_share: Numbers = constant(
         "nlink", doc="Share of its weight that acts: 1 less what is compensated."
     )
     link_demand: Numbers = numbers("nlink", 9, doc="Force, torque about the centre of mass, centre of mass.")
-    # touch and contacts
+    member: Integers
+
+
+class TouchRowView(Columns):
+    """Touch sensors."""
+
+    touch_row: Integers = index("ntouch", 4, doc="At, frame, body, kind of volume.")
+    touch_size: Numbers = constant("ntouch", 3, doc="Half sizes of the volume [m].")
+
+
+class FoundRowView(Columns):
+    """Contact sensors."""
+
     shape_hard: Integers = index(
         "nshape", doc="1 for shapes of the collision tables whose contact law is hard."
     )
     shape_row: Integers = index("nshape", doc="Row of `Model.shapes` of a shape of the collision tables.")
-    touch_row: Integers = index("ntouch", 4, doc="At, frame, body, kind of volume.")
-    touch_size: Numbers = constant("ntouch", 3, doc="Half sizes of the volume [m].")
     found_row: Integers = index(
         "nfound", 14, doc="At, end, most, reduce, report, 7 numbers of a match, frame, kind."
     )
@@ -107,7 +144,11 @@ class SensorColumns(Columns):
     found_order: Integers = integers("ncontact", doc="Scratch: contacts that match.")
     found_key: Numbers = numbers("ncontact", doc="Scratch: by what they are ordered.")
     found_net: Numbers = numbers(16, doc="Scratch: the sum of contacts.")
-    # rays
+
+
+class RayRowView(Columns):
+    """Rays."""
+
     ray_row: Integers = index(
         "nray", 3, doc="At, frame, body of the collision tables whose shapes are not seen."
     )
@@ -115,116 +156,44 @@ class SensorColumns(Columns):
     seen_bound: Numbers = constant(
         "nseen", 3, doc="Half sizes of a plane, 0 for none; radius about its origin [m]."
     )
-    # distances of two sets of shapes
+
+
+class DistanceRowView(Columns):
+    """Distances of sets of shapes."""
+
     distance_row: Integers = index(
         "ndistance", 4, doc="At, quantity, first and end of its rows of `closest`."
     )
     distance_reach: Numbers = constant("ndistance", doc="Beyond this there is nothing [m].")
-    # cut-offs
+
+
+class ReadingView(Columns):
+    """Readings and their cut-offs."""
+
+    reading: Numbers = numbers("nreading", doc="Readings of all sensors, SI units, quaternions xyzw.")
     clip_row: Integers = index("nclip", 2, doc="First and end in `reading`.")
     clip_size: Numbers = constant("nclip", doc="Largest size.")
 
 
+class SensorColumns(
+    AddressColumns,
+    FrameView,
+    PoseRowView,
+    RateRowView,
+    StateRowView,
+    SubtreeRowView,
+    EffortRowView,
+    ForceRowView,
+    TouchRowView,
+    FoundRowView,
+    RayRowView,
+    DistanceRowView,
+    ReadingView,
+):
+    """What is measured, where, and the readings."""
+
+
 TABLE = Table(SensorColumns)
-
-
-class FrameView(NamedTuple):
-    """Frames that sensors refer to."""
-
-    frame_link: Integers
-    frame_pose: Numbers
-    frame_X: Numbers
-    frame_V: Numbers
-    frame_A: Numbers
-
-
-class PoseRowView(NamedTuple):
-    """Quantities of poses."""
-
-    pose_row: Integers
-    pose_number: Numbers
-
-
-class RateRowView(NamedTuple):
-    """Quantities of velocities and accelerations."""
-
-    velocity_row: Integers
-    acceleration_row: Integers
-
-
-class StateRowView(NamedTuple):
-    """Quantities of the state."""
-
-    state_row: Integers
-    time: Numbers
-
-
-class SubtreeRowView(NamedTuple):
-    """Quantities of subtrees."""
-
-    subtree_row: Integers
-    member: Integers
-
-
-class EffortRowView(NamedTuple):
-    """Quantities of actuators, tendons, limits and energies."""
-
-    effort_row: Integers
-    effort_sum: Integers
-    limit_row: Integers
-    energy_row: Integers
-
-
-class ForceRowView(NamedTuple):
-    """Forces between bodies and their parents."""
-
-    force_row: Integers
-    member: Integers
-    link_weight_share: Numbers
-    link_demand: Numbers
-
-
-class TouchRowView(NamedTuple):
-    """Touch sensors."""
-
-    touch_row: Integers
-    touch_size: Numbers
-
-
-class FoundRowView(NamedTuple):
-    """Contact sensors."""
-
-    shape_hard: Integers
-    shape_row: Integers
-    found_row: Integers
-    found_size: Numbers
-    below: Integers
-    found_order: Integers
-    found_key: Numbers
-    found_net: Numbers
-
-
-class RayRowView(NamedTuple):
-    """Rays."""
-
-    ray_row: Integers
-    ray_direction: Numbers
-    seen_bound: Numbers
-
-
-class DistanceRowView(NamedTuple):
-    """Distances of sets of shapes."""
-
-    distance_row: Integers
-    distance_reach: Numbers
-
-
-class ReadingView(NamedTuple):
-    """Readings and their cut-offs."""
-
-    reading: Numbers
-    clip_row: Integers
-    clip_size: Numbers
 
 
 frame_view = TABLE.cut(FrameView)

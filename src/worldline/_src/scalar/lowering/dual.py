@@ -14,24 +14,17 @@ import operator
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, lower_cast, register_model
 
-from worldline._src.compiler import FASTMATH
-
-_FLAGS = tuple(sorted(FASTMATH))
-_NUMBERS = (types.Float, types.Integer)
+from worldline._src.scalar.lowering.scalar_types import COMPARISONS, FLAGS, NUMBERS, ScalarType
 
 
-class DualType(types.Type):
+class DualType(ScalarType):
     """The Numba type of a dual number over float64."""
 
     def __init__(self) -> None:
         super().__init__(name="dual")
-
-    def can_convert_from(self, typingctx: object, other: types.Type) -> Conversion | None:
-        return Conversion.safe if isinstance(other, _NUMBERS) else None
 
 
 @register_model(DualType)
@@ -65,27 +58,27 @@ def _number_to_dual(context, builder, fromty, toty, value):
 
 def _is_dual_call(args) -> bool:
     return any(isinstance(a, DualType) for a in args) and all(
-        isinstance(a, (DualType, *_NUMBERS)) for a in args
+        isinstance(a, (DualType, *NUMBERS)) for a in args
     )
 
 
 def _add(b, x, dx, y, dy):
-    return b.fadd(x, y, flags=_FLAGS), b.fadd(dx, dy, flags=_FLAGS)
+    return b.fadd(x, y, flags=FLAGS), b.fadd(dx, dy, flags=FLAGS)
 
 
 def _sub(b, x, dx, y, dy):
-    return b.fsub(x, y, flags=_FLAGS), b.fsub(dx, dy, flags=_FLAGS)
+    return b.fsub(x, y, flags=FLAGS), b.fsub(dx, dy, flags=FLAGS)
 
 
 def _mul(b, x, dx, y, dy):
-    slope = b.fadd(b.fmul(dx, y, flags=_FLAGS), b.fmul(x, dy, flags=_FLAGS), flags=_FLAGS)
-    return b.fmul(x, y, flags=_FLAGS), slope
+    slope = b.fadd(b.fmul(dx, y, flags=FLAGS), b.fmul(x, dy, flags=FLAGS), flags=FLAGS)
+    return b.fmul(x, y, flags=FLAGS), slope
 
 
 def _div(b, x, dx, y, dy):
-    ratio = b.fdiv(x, y, flags=_FLAGS)
-    remainder = b.fsub(dx, b.fmul(ratio, dy, flags=_FLAGS), flags=_FLAGS)
-    return ratio, b.fdiv(remainder, y, flags=_FLAGS)
+    ratio = b.fdiv(x, y, flags=FLAGS)
+    remainder = b.fsub(dx, b.fmul(ratio, dy, flags=FLAGS), flags=FLAGS)
+    return ratio, b.fdiv(remainder, y, flags=FLAGS)
 
 
 def _register_arithmetic(operation, rule) -> None:
@@ -119,7 +112,7 @@ class _Negation(AbstractTemplate):
 @lower_builtin(operator.neg, DualType)
 def _lower_negation(context, builder, sig, args):
     x, dx = parts(context, builder, args[0])
-    return make(context, builder, builder.fneg(x, flags=_FLAGS), builder.fneg(dx, flags=_FLAGS))
+    return make(context, builder, builder.fneg(x, flags=FLAGS), builder.fneg(dx, flags=FLAGS))
 
 
 def _register_comparison(operation, symbol: str) -> None:
@@ -135,11 +128,5 @@ def _register_comparison(operation, symbol: str) -> None:
         return builder.fcmp_ordered(symbol, x, y)
 
 
-for _operation, _symbol in (
-    (operator.lt, "<"),
-    (operator.le, "<="),
-    (operator.gt, ">"),
-    (operator.ge, ">="),
-    (operator.eq, "=="),
-):
+for _operation, _symbol in COMPARISONS.items():
     _register_comparison(_operation, _symbol)

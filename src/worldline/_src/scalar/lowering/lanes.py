@@ -16,17 +16,13 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, lower_cast, register_model
 
-from worldline._src.compiler import FASTMATH
-
-_FLAGS = tuple(sorted(FASTMATH))
-_NUMBERS = (types.Float, types.Integer)
+from worldline._src.scalar.lowering.scalar_types import COMPARISONS, FLAGS, NUMBERS, ScalarType
 
 
-class LanesType(types.Type):
+class LanesType(ScalarType):
     """The Numba type of `width` doubles that are computed together."""
 
     def __init__(self, width: int) -> None:
@@ -36,9 +32,6 @@ class LanesType(types.Type):
     @property
     def key(self) -> int:
         return self.width
-
-    def can_convert_from(self, typingctx: object, other: types.Type) -> Conversion | None:
-        return Conversion.safe if isinstance(other, _NUMBERS) else None
 
 
 class MaskType(types.Type):
@@ -86,7 +79,7 @@ def _number_to_lanes(context, builder, fromty, toty, value):
 
 def _lanes_among(args) -> LanesType | None:
     lanes = [a for a in args if isinstance(a, LanesType)]
-    if lanes and all(isinstance(a, (LanesType, *_NUMBERS)) for a in args):
+    if lanes and all(isinstance(a, (LanesType, *NUMBERS)) for a in args):
         return lanes[0]
     return None
 
@@ -100,7 +93,7 @@ def _register_arithmetic(operation, instruction: str) -> None:
 
     @lower_builtin(operation, *[LanesType] * (1 if instruction == "fneg" else 2))
     def _lower(context, builder, sig, args):
-        return getattr(builder, instruction)(*args, flags=_FLAGS)
+        return getattr(builder, instruction)(*args, flags=FLAGS)
 
 
 for _operation, _instruction in (
@@ -125,13 +118,7 @@ def _register_comparison(operation, symbol: str) -> None:
         return builder.fcmp_ordered(symbol, *args)
 
 
-for _operation, _symbol in (
-    (operator.lt, "<"),
-    (operator.le, "<="),
-    (operator.gt, ">"),
-    (operator.ge, ">="),
-    (operator.eq, "=="),
-):
+for _operation, _symbol in COMPARISONS.items():
     _register_comparison(_operation, _symbol)
 
 
@@ -162,4 +149,4 @@ def vector_intrinsic(builder, name: str, args):
     suffix = f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64"
     function_type = ir.FunctionType(kind, [a.type for a in args])
     function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.{suffix}")
-    return builder.call(function, args, fastmath=_FLAGS)
+    return builder.call(function, args, fastmath=FLAGS)

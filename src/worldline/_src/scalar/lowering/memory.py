@@ -26,19 +26,24 @@ class OwnConstantsPointer(types.CPointer):
 register_model(OwnConstantsPointer)(models.PointerModel)
 
 
-def _view(context, builder, kind, base, offset, shape):
-    """An array structure over foreign memory: no owner, no reference count."""
+def _view(context, builder, kind, arena, base, offset, shape):
+    """An array structure over foreign memory: no owner, no reference count.
+
+    Doubles over an arena of lanes are the first lane of every element: their stride is that of lanes.
+    """
     array = arrayobj.make_array(kind)(context, builder)
-    size = context.get_constant(types.intp, _item_size(context, kind.dtype))
-    strides = [size]
+    data = builder.gep(base, [offset])
+    if kind.dtype != arena.dtype:
+        data = builder.bitcast(data, context.get_data_type(kind.dtype).as_pointer())
+    strides = [context.get_constant(types.intp, _item_size(context, arena.dtype))]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
     arrayobj.populate_array(
         array,
-        data=builder.gep(base, [offset]),
+        data=data,
         shape=shape,
         strides=strides,
-        itemsize=size,
+        itemsize=context.get_constant(types.intp, _item_size(context, kind.dtype)),
         meminfo=None,
     )
     return array._getvalue()
@@ -48,74 +53,41 @@ def _item_size(context, dtype) -> int:
     return context.get_abi_sizeof(context.get_data_type(dtype))
 
 
-@lowers(memory.vector)
-def _vector(typingctx, arena, offset, count):
+def _array(arena, shared, ndim):
+    """Signature and code of a view of an arena, after it the offset and the shape; None where it is no arena.
+
+    shared: numbers that are the same in all lanes, of which the first lane stands for all.
+    """
     if not isinstance(arena, types.CPointer):
         return None
-    kind = types.Array(arena.dtype, 1, "C")
+    kind = types.Array(arena.dtype, ndim, "C")
+    if shared and isinstance(arena.dtype, LanesType):
+        kind = types.Array(types.float64, ndim, "A")
 
     def codegen(context, builder, sig, args):
-        return _view(context, builder, kind, args[0], args[1], [args[2]])
+        return _view(context, builder, kind, arena, args[0], args[1], list(args[2:]))
 
-    return kind(arena, types.intp, types.intp), codegen
+    return kind(arena, *[types.intp] * (1 + ndim)), codegen
+
+
+@lowers(memory.vector)
+def _vector(typingctx, arena, offset, count):
+    return _array(arena, False, 1)
 
 
 @lowers(memory.matrix)
 def _matrix(typingctx, arena, offset, rows, columns):
-    if not isinstance(arena, types.CPointer):
-        return None
-    kind = types.Array(arena.dtype, 2, "C")
-
-    def codegen(context, builder, sig, args):
-        return _view(context, builder, kind, args[0], args[1], [args[2], args[3]])
-
-    return kind(arena, types.intp, types.intp, types.intp), codegen
-
-
-def _shared(context, builder, kind, arena, base, offset, shape):
-    """A view of the first lane of every element: doubles with the stride of lanes."""
-    array = arrayobj.make_array(kind)(context, builder)
-    wide = context.get_constant(types.intp, _item_size(context, arena.dtype))
-    strides = [wide]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], extent))
-    arrayobj.populate_array(
-        array,
-        data=builder.bitcast(builder.gep(base, [offset]), ir.DoubleType().as_pointer()),
-        shape=shape,
-        strides=strides,
-        itemsize=context.get_constant(types.intp, 8),
-        meminfo=None,
-    )
-    return array._getvalue()
+    return _array(arena, False, 2)
 
 
 @lowers(memory.shared_vector)
 def _shared_vector(typingctx, arena, offset, count):
-    if not isinstance(arena, types.CPointer):
-        return None
-    if not isinstance(arena.dtype, LanesType):
-        return _vector(typingctx, arena, offset, count)
-    kind = types.Array(types.float64, 1, "A")
-
-    def codegen(context, builder, sig, args):
-        return _shared(context, builder, kind, arena, args[0], args[1], [args[2]])
-
-    return kind(arena, types.intp, types.intp), codegen
+    return _array(arena, True, 1)
 
 
 @lowers(memory.shared_matrix)
 def _shared_matrix(typingctx, arena, offset, rows, columns):
-    if not isinstance(arena, types.CPointer):
-        return None
-    if not isinstance(arena.dtype, LanesType):
-        return _matrix(typingctx, arena, offset, rows, columns)
-    kind = types.Array(types.float64, 2, "A")
-
-    def codegen(context, builder, sig, args):
-        return _shared(context, builder, kind, arena, args[0], args[1], [args[2], args[3]])
-
-    return kind(arena, types.intp, types.intp, types.intp), codegen
+    return _array(arena, True, 2)
 
 
 @lowers(memory.pointer)

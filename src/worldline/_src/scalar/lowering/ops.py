@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
-from worldline._src.compiler import INLINE_OPTIONS
+from worldline._src.compiler import INLINE_OPTIONS, lowers
 from worldline._src.scalar.lowering import dual as _dual
 from worldline._src.scalar.lowering.dual import DualType
 from worldline._src.scalar.lowering.lanes import LanesType, MaskType, splat, vector_intrinsic
@@ -46,8 +46,8 @@ def _no_branch(builder, choice, x, y):
     return selected
 
 
-@intrinsic
-def _select(typingctx, condition, a, b):
+@lowers(where)
+def _where(typingctx, condition, a, b):
     scalar = widest(a, b)
     if scalar is None:
         return None
@@ -67,12 +67,7 @@ def _select(typingctx, condition, a, b):
     return scalar(condition, scalar, scalar), codegen
 
 
-@overload(where, jit_options=INLINE_OPTIONS)
-def _where(condition, a, b):
-    return lambda condition, a, b: _select(condition, a, b)
-
-
-@intrinsic
+@lowers(constant)
 def _constant(typingctx, number, like):
     scalar = widest(like)
     if scalar is None:
@@ -84,54 +79,34 @@ def _constant(typingctx, number, like):
     return scalar(scalar, like), codegen
 
 
-@overload(constant, jit_options=INLINE_OPTIONS)
-def _constant_overload(number, like):
-    return lambda number, like: _constant(number, like)
-
-
-@intrinsic
-def _sqrt(typingctx, x):
+def _of_one(x, name, slope_of):
+    """Signature and code of a function of one number: an LLVM intrinsic, and what it makes of slopes."""
     scalar = widest(x)
     if scalar is None:
         return None
 
     def codegen(context, builder, sig, args):
         if not isinstance(scalar, DualType):
-            return vector_intrinsic(builder, "sqrt", args)
+            return vector_intrinsic(builder, name, args)
         value, slope = _dual.parts(context, builder, args[0])
-        root = vector_intrinsic(builder, "sqrt", [value])
-        return _dual.make(context, builder, root, builder.fdiv(slope, builder.fadd(root, root)))
+        made = vector_intrinsic(builder, name, [value])
+        return _dual.make(context, builder, made, slope_of(builder, made, slope))
 
     return scalar(scalar), codegen
 
 
-@overload(sqrt, jit_options=INLINE_OPTIONS)
-def _sqrt_overload(x):
-    return lambda x: _sqrt(x)
+@lowers(sqrt)
+def _sqrt(typingctx, x):
+    # d sqrt(x) = dx / (2 sqrt(x))
+    return _of_one(x, "sqrt", lambda b, root, slope: b.fdiv(slope, b.fadd(root, root)))
 
 
-@intrinsic
+@lowers(nearest)
 def _nearest(typingctx, x):
-    scalar = widest(x)
-    if scalar is None:
-        return None
-
-    def codegen(context, builder, sig, args):
-        if not isinstance(scalar, DualType):
-            return vector_intrinsic(builder, "rint", args)
-        value, _ = _dual.parts(context, builder, args[0])
-        zero = context.get_constant(types.float64, 0.0)
-        return _dual.make(context, builder, vector_intrinsic(builder, "rint", [value]), zero)
-
-    return scalar(scalar), codegen
+    return _of_one(x, "rint", lambda b, made, slope: ir.Constant(slope.type, 0.0))
 
 
-@overload(nearest, jit_options=INLINE_OPTIONS)
-def _nearest_overload(x):
-    return lambda x: _nearest(x)
-
-
-@intrinsic
+@lowers(power)
 def _power(typingctx, x, exponent):
     scalar = widest(x)
     if scalar is None:
@@ -153,12 +128,7 @@ def _power(typingctx, x, exponent):
     return scalar(scalar, types.float64), codegen
 
 
-@overload(power, jit_options=INLINE_OPTIONS)
-def _power_overload(x, exponent):
-    return lambda x, exponent: _power(x, exponent)
-
-
-@intrinsic
+@lowers(shared)
 def _shared(typingctx, x):
     if widest(x) is None:
         return None
@@ -171,12 +141,7 @@ def _shared(typingctx, x):
     return (types.float64 if isinstance(x, LanesType) else x)(x), codegen
 
 
-@overload(shared, jit_options=INLINE_OPTIONS)
-def _shared_overload(x):
-    return lambda x: _shared(x)
-
-
-@intrinsic
+@lowers(any_of)
 def _any_of(typingctx, condition):
     if not isinstance(condition, (MaskType, types.Boolean)):
         return None
@@ -188,11 +153,6 @@ def _any_of(typingctx, condition):
         return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
     return types.boolean(condition), codegen
-
-
-@overload(any_of, jit_options=INLINE_OPTIONS)
-def _any_of_overload(condition):
-    return lambda condition: _any_of(condition)
 
 
 @overload(absolute, jit_options=INLINE_OPTIONS)

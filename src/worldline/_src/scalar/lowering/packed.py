@@ -11,7 +11,8 @@ from numba.np import arrayobj
 
 from worldline._src.compiler import lowers
 from worldline._src.scalar import packed
-from worldline._src.scalar.lowering.lanes import _FLAGS, LANES4, splat
+from worldline._src.scalar.lowering.lanes import LANES4, splat
+from worldline._src.scalar.lowering.scalar_types import FLAGS
 from worldline._src.scalar.packed import PACK
 
 
@@ -89,9 +90,9 @@ def _sum_pack(typingctx, pack):
     def codegen(context, builder, sig, args):
         (value,) = args
         parts = [builder.extract_element(value, ir.Constant(ir.IntType(32), k)) for k in range(PACK)]
-        even = builder.fadd(parts[0], parts[2], flags=_FLAGS)
-        odd = builder.fadd(parts[1], parts[3], flags=_FLAGS)
-        return builder.fadd(even, odd, flags=_FLAGS)
+        even = builder.fadd(parts[0], parts[2], flags=FLAGS)
+        odd = builder.fadd(parts[1], parts[3], flags=FLAGS)
+        return builder.fadd(even, odd, flags=FLAGS)
 
     return types.float64(LANES4), codegen
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, numbers
 
 
@@ -48,41 +47,9 @@ class ActuatorColumns(Columns):
     )
     act_sum: Numbers = numbers("nv", doc="Sum of actuator forces on a degree of freedom, within its bounds.")
     act_gravcomp: Numbers = numbers("nv", doc="Gravity compensation where it is an actuator force.")
-
-
-class ActuatorView(NamedTuple):
-    """Actuators: transmissions, controls, activations, forces."""
-
-    act_kind: Integers
-    act_span: Integers
-    act_dof: Integers
-    act_hold: Integers
-    act_tendon: Integers
-    act_gear: Numbers
-    dof_q: Integers
-    act_moment: Numbers
-    dof_moment: Numbers
-    act_gain: Numbers
+    tendon_force_range: Numbers = constant(
+        "ntendon", 2, doc="Bounds of the sum of actuator forces on a tendon,"
+    )
+    tendon_sum: Numbers = numbers("ntendon", doc="and that sum.")
     own_act_gain: Numbers
-    act_bias: Numbers
     own_act_bias: Numbers
-    act_dynamics: Numbers
-    act_control_range: Numbers
-    act_force_range: Numbers
-    act_activation_range: Numbers
-    act_length_range: Numbers
-    dof_force_range: Numbers
-    control: Numbers
-    activation: Numbers
-    activation_rate: Numbers
-    activation_start: Numbers
-    activation_sum: Numbers
-    act_force: Numbers
-    act_size: Numbers
-    act_damping: Numbers
-    act_blend: Numbers
-    act_sum: Numbers
-    dof_gravcomp: Integers
-    act_gravcomp: Numbers
-    tendon_sum: Numbers
-    tendon_force_range: Numbers

@@ -10,7 +10,6 @@ oldest events are overwritten, and the counter says how many.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Table, integers
 
 ROWS_M, ROWS_C, ROWS_ARGS, ROWS_D = range(4)
@@ -35,20 +34,7 @@ class LogColumns(Columns):
 
 
 TABLE = Table(LogColumns)
-
-
-class LogView(NamedTuple):
-    """Contact events and the pairs that touch."""
-
-    counter: Integers
-    event: Integers
-    pair: Integers
-    last_pair: Integers
-    seen: Integers
-    bucket: Integers
-
-
-log_view = TABLE.cut(LogView)
+log_view = TABLE.cut(LogColumns)
 
 _EMPTY = -1
 

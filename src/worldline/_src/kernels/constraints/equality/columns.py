@@ -5,15 +5,12 @@
 from __future__ import annotations
 
 from worldline._src.kernels.constraints.numbering import LAW
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, integers, numbers
 
 
 class EqualityColumns(Columns):
     """Equalities, closures and joints between bodies."""
 
-    tree_equality: Integers = index("tree_ends", doc="for equality_order,")
-    equality_order: Integers = index("nequality", doc="equalities,")
     equality_kind: Integers = index("nequality", doc="See above.")
     equality_link: Integers = index("nequality", 2, doc="Kernel links of both anchors, 0 for the world.")
     equality_body: Integers = index("nequality", 2, doc="Their bodies, 0 for the world.")
@@ -54,34 +51,3 @@ class EqualityColumns(Columns):
     equality_break: Numbers = numbers(
         "nequality", 3, doc="Step in which it last broke, force and torque of it."
     )
-
-
-class EqualityView(NamedTuple):
-    """Equalities, closures and joints between bodies."""
-
-    equality_kind: Integers
-    equality_on: Integers
-    equality_link: Integers
-    equality_body: Integers
-    equality_first: Integers
-    equality_second: Integers
-    equality_coordinate: Integers
-    equality_number: Numbers
-    equality_span: Integers
-    equality_data: Numbers
-    equality_motor: Integers
-    equality_effort: Numbers
-    equality_passive: Numbers
-    equality_friction: Numbers
-    equality_armature: Numbers
-    equality_spring: Numbers
-    equality_speed: Numbers
-    equality_command: Numbers
-    equality_drive: Numbers
-    equality_law: Numbers
-    equality_turn_law: Numbers
-    equality_axes: Numbers
-    equality_bound_axis: Numbers
-    equality_wrench: Numbers
-    equality_break: Numbers
-    equality_row: Integers

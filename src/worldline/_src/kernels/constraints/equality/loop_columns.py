@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, index, integers, numbers
 
 (
@@ -53,30 +52,3 @@ class LoopColumns(Columns):
     loop_motion: Numbers = numbers("nv", doc="Scratch: displacements.")
     loop_q: Numbers = numbers("nloop_q", doc="Coordinates before the projection.")
     loop_state: Numbers = numbers("nloop", 3, doc="How far a mechanism is from its goal, see above.")
-
-
-class LoopView(NamedTuple):
-    """Closed mechanisms."""
-
-    loop_span: Integers
-    loop_equality: Integers
-    loop_tree: Integers
-    loop_dof: Integers
-    loop_parent: Integers
-    loop_column: Integers
-    loop_reach: Integers
-    loop_part: Integers
-    loop_J: Numbers
-    loop_Y: Numbers
-    loop_S: Numbers
-    loop_start: Numbers
-    loop_impulse: Numbers
-    loop_M: Numbers
-    loop_r: Numbers
-    loop_goal: Numbers
-    loop_tolerance: Numbers
-    loop_force: Numbers
-    loop_axes: Numbers
-    loop_motion: Numbers
-    loop_q: Numbers
-    loop_state: Numbers

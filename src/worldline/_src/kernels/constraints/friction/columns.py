@@ -4,21 +4,12 @@
 
 from __future__ import annotations
 
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index
 
 
 class FrictionColumns(Columns):
-    """Dry friction of joints."""
-
-    tree_friction: Integers = index("tree_ends", doc="for dry friction,")
-    friction_dof: Integers = index("nfriction", doc="Degree of freedom.")
-    friction_law: Numbers = constant("nfriction", 4, doc="Largest force, damping, impedance, dmax.")
-
-
-class FrictionView(NamedTuple):
     """Dry friction of degrees of freedom."""
 
-    friction_dof: Integers
-    friction_law: Numbers
+    friction_dof: Integers = index("nfriction", doc="Degree of freedom.")
+    friction_law: Numbers = constant("nfriction", 4, doc="Largest force, damping, impedance, dmax.")
     own_friction_law: Numbers

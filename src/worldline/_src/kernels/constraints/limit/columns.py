@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 from worldline._src.kernels.constraints.numbering import LAW
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index
 
 
 class LimitColumns(Columns):
     """Limits of coordinates."""
 
-    tree_limit: Integers = index("tree_ends", doc="The same for limits,")
     limit_dof: Integers = index(
         "nlimit", doc="Degree of freedom, the first of three for angles and distances."
     )
@@ -20,13 +18,3 @@ class LimitColumns(Columns):
     limit_kind: Integers = index("nlimit", doc="NUMBER, ANGLE or LENGTH.")
     limit_bound: Numbers = constant("nlimit", 4, doc="Lower, upper, margin, speed of recovery.", own=True)
     limit_law: Numbers = constant("nlimit", LAW, doc="Law of the limit.")
-
-
-class LimitView(NamedTuple):
-    """Limits of coordinates."""
-
-    limit_dof: Integers
-    limit_q: Integers
-    limit_kind: Integers
-    limit_bound: Numbers
-    limit_law: Numbers

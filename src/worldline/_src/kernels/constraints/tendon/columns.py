@@ -5,17 +5,12 @@
 from __future__ import annotations
 
 from worldline._src.kernels.constraints.numbering import LAW
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, numbers
 
 
 class TendonColumns(Columns):
     """Tendons: paths, lengths, moments, springs, limits."""
 
-    tree_tendon: Integers = index("tree_ends", doc="for tendon_order,")
-    tendon_order: Integers = index(
-        "ntendon", doc="Tendons by the first tree of theirs that is not prescribed,"
-    )
     tendon_path: Integers = index(
         "ntendon", 2, doc="Nodes of its path, first and end; none when it is fixed."
     )
@@ -29,35 +24,13 @@ class TendonColumns(Columns):
     )
     tendon_friction: Numbers = constant("ntendon", 4, doc="Largest force, damping, impedance, dmax.")
     tendon_armature: Numbers = constant("ntendon", doc="Inertia of its speed [kg].")
-    tendon_force_range: Numbers = constant("ntendon", 2, doc="Bounds of the sum of actuator forces.")
     node_kind: Integers = index("nnode", doc="0 anchor, 1 sphere, 2 cylinder, 3 pulley.")
     node_anchor: Integers = index("nnode", doc="Where it is.")
     node_side: Integers = index(
         "nnode", doc="Anchor on whose side the tendon passes, -1 for the shorter way."
     )
     node_number: Numbers = constant("nnode", doc="Radius [m], or divisor of a pulley.")
-    tendon_sum: Numbers = numbers("ntendon", doc="Sum of actuator forces on a tendon.")
     tendon_moment: Numbers = numbers("nstretched", doc="Change of length by a degree of freedom.")
     tendon_size: Numbers = numbers("ntendon", 4, doc="Length, its rate, passive force, J' v.")
-
-
-class TendonView(NamedTuple):
-    """Tendons: paths, moments, lengths."""
-
-    tendon_path: Integers
-    tendon_span: Integers
-    tendon_dof: Integers
-    tendon_coefficient: Numbers
-    tendon_bound: Numbers
-    tendon_law: Numbers
-    tendon_spring: Numbers
-    tendon_friction: Numbers
-    tendon_armature: Numbers
-    node_kind: Integers
-    node_anchor: Integers
-    node_side: Integers
-    node_number: Numbers
     dof_q: Integers
-    tendon_moment: Numbers
-    tendon_size: Numbers
     dof_moment: Numbers
