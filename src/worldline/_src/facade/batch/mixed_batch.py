@@ -282,11 +282,7 @@ class MixedBatch(FixedAttributes):
             raise BatchFailure(raised[w] for w in sorted(raised))
 
     def reset(
-        self,
-        worlds: WhichWorlds = None,
-        *,
-        keyframe: str | None = None,
-        sample: Randomization | None = None,
+        self, worlds: WhichWorlds = None, *, keyframe: str | None = None, sample: Randomization | None = None
     ) -> None:
         """Put worlds back to the state, commands and time in which they were given; they go on from there.
 

@@ -462,12 +462,7 @@ class WorldBatch(BatchPart):
     # ---- stepping
 
     def step(
-        self,
-        n: int = 1,
-        *,
-        controls: Any = None,
-        threads: int = 1,
-        executor: ComputeExecutor | None = None,
+        self, n: int = 1, *, controls: Any = None, threads: int = 1, executor: ComputeExecutor | None = None
     ) -> None:
         """Make `n` steps of every world; complete on return.
 

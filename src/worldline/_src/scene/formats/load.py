@@ -105,10 +105,7 @@ def _path(given: object, what: str) -> str:
 
 
 @_reads
-def from_file(
-    path: str | PathLike[str],
-    **keywords: Unpack[Reading],
-) -> World:
+def from_file(path: str | PathLike[str], **keywords: Unpack[Reading]) -> World:
     """Loads a scene from an MJCF, URDF, SDF or MSD file, detected by suffix and content.
 
     Args:
@@ -214,9 +211,7 @@ def from_str(
 
 @_reads
 def from_msgpack(
-    data: bytes,
-    file_path: str | PathLike[str] | None = None,
-    **keywords: Unpack[Reading],
+    data: bytes, file_path: str | PathLike[str] | None = None, **keywords: Unpack[Reading]
 ) -> World:
     """Loads a scene from MSD msgpack; the quick form for scenes with meshes in them.
 

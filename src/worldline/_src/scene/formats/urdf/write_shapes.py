@@ -17,14 +17,7 @@ from worldline._src.scene.formats.parts import (
     roles,
     written_size,
 )
-from worldline._src.scene.formats.rigid import (
-    finite,
-    finites,
-    is_identity,
-    roll_pitch_yaw,
-    shifted,
-    unit,
-)
+from worldline._src.scene.formats.rigid import finite, finites, is_identity, roll_pitch_yaw, shifted, unit
 from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.geometry import SHAPES, Geometry, GeomVisualAttrs, ShapeType
 from worldline._src.scene.poses import Pose
