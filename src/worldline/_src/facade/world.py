@@ -29,6 +29,7 @@ from worldline._src.facade import (
     contacts,
     edit,
     end_effector,
+    kinds,
     loading,
     loop_closure,
     marker,
@@ -37,6 +38,7 @@ from worldline._src.facade import (
     requirements,
     scene_options,
     shapes,
+    step_functions,
     step_report,
     values,
     world_copies,
@@ -60,15 +62,6 @@ from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.ignored_pairs import IgnoredPairs
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.joint_spec import JointSpec
-from worldline._src.facade.kinds import (
-    ComputeAcceleratorPolicy,
-    ContactGradientMode,
-    ContactSolverMethod,
-    LoopClosureFamily,
-    PhysicalParameter,
-    RigidBodySolver,
-    WorldSyncStage,
-)
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
@@ -91,17 +84,6 @@ from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.sensors import Sensor, SensorCollection
 from worldline._src.facade.settings import Settings, option
 from worldline._src.facade.snapshots import Snapshot
-from worldline._src.facade.step_functions import (
-    CONTROLLER,
-    FORCE_ELEMENT,
-    NATIVE,
-    OBSERVER,
-    StepFunction,
-    StepFunctions,
-    WorksOn,
-    WorldStepContext,
-    works_on_keywords,
-)
 from worldline._src.facade.step_inspection import StepInspection, WorldMemoryDiagnostics
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
@@ -111,7 +93,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_kind import known_kind
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.keywords import shared_keywords
-from worldline._src.later import DeferredModule, without_collection
+from worldline._src.later import deferred_modules, without_collection
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.geometry import SiteShape
 from worldline._src.scene.report import Report
@@ -155,19 +137,14 @@ if TYPE_CHECKING:
     from worldline._src.facade.visibility import VisibilityQueries
     from worldline._src.model.model import Model
 else:
-    derivatives = DeferredModule("facade.derivatives")
-    explain = DeferredModule("facade.explain")
-    fingerprint = DeferredModule("facade.fingerprint")
-    jobs = DeferredModule("facade.jobs")
-    keyframes = DeferredModule("facade.keyframes")
-    kinematics_report = DeferredModule("facade.kinematics_report")
-    ledger = DeferredModule("facade.ledger")
-    persistence = DeferredModule("facade.persistence")
-    physical_parameters = DeferredModule("facade.physical_parameters")
-    queries = DeferredModule("facade.queries")
-    state_binding = DeferredModule("facade.state_binding")
-    state_vectors = DeferredModule("facade.state_vectors")
-    visibility = DeferredModule("facade.visibility")
+    (
+        derivatives, explain, fingerprint, jobs, keyframes, kinematics_report, ledger, persistence,
+        physical_parameters, queries, state_binding, state_vectors, visibility,
+    ) = deferred_modules(
+        "facade",
+        "derivatives explain fingerprint jobs keyframes kinematics_report ledger persistence "
+        "physical_parameters queries state_binding state_vectors visibility",
+    )  # fmt: skip
 
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
 
@@ -246,7 +223,7 @@ class World(KnownNames):
         self._inspection = StepInspection(self)
         self._parameters: list[physical_parameters.Parameter] = []
         self._options = options
-        self._functions = StepFunctions(self)
+        self._functions = step_functions.StepFunctions(self)
         self._scene = Scene()
         scene_options.set_contact_defaults(self._scene)
         self._runtime: Runtime | None = None
@@ -345,7 +322,7 @@ class World(KnownNames):
         *,
         frame_a: Frame | None = None,
         frame_b: Frame | None = None,
-        family: LoopClosureFamily = LoopClosureFamily.RIGID,
+        family: kinds.LoopClosureFamily = kinds.LoopClosureFamily.RIGID,
         offset_a: TransformLike | None = None,
         offset_b: TransformLike | None = None,
         distance: float = 0.0,
@@ -686,7 +663,7 @@ class World(KnownNames):
         """All options as one value; a copy."""
         return self._options.copy()
 
-    rigid_body_solver: Quantity[RigidBodySolver, RigidBodySolver] = option(
+    rigid_body_solver: Quantity[kinds.RigidBodySolver, kinds.RigidBodySolver] = option(
         "rigid_body_solver", "Method for free rigid bodies."
     )
 
@@ -694,17 +671,17 @@ class World(KnownNames):
         "multibody_options", "How multibodies are integrated; a copy, assign it back to change it."
     )
 
-    contact_solver_method: Quantity[ContactSolverMethod, ContactSolverMethod] = option(
+    contact_solver_method: Quantity[kinds.ContactSolverMethod, kinds.ContactSolverMethod] = option(
         "contact_solver_method",
         "How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran.",
     )
 
-    contact_gradient_mode: Quantity[ContactGradientMode, ContactGradientMode] = option(
+    contact_gradient_mode: Quantity[kinds.ContactGradientMode, kinds.ContactGradientMode] = option(
         "contact_gradient_mode", "Which derivative of contact is returned."
     )
 
-    compute_accelerator_policy: Quantity[ComputeAcceleratorPolicy, ComputeAcceleratorPolicy] = option(
-        "compute_accelerator_policy", "Where work may run."
+    compute_accelerator_policy: Quantity[kinds.ComputeAcceleratorPolicy, kinds.ComputeAcceleratorPolicy] = (
+        option("compute_accelerator_policy", "Where work may run.")
     )
 
     deactivation_options: Quantity[DeactivationOptions, DeactivationOptions] = option(
@@ -1576,19 +1553,22 @@ class World(KnownNames):
 
     @overload
     def sync(
-        self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: ComputeExecutor | None = None
+        self,
+        stage: kinds.WorldSyncStage = kinds.WorldSyncStage.KINEMATICS,
+        *,
+        executor: ComputeExecutor | None = None,
     ) -> None: ...
 
     @overload
-    def sync(self, executor: ComputeExecutor, stage: WorldSyncStage = ..., /) -> None: ...
+    def sync(self, executor: ComputeExecutor, stage: kinds.WorldSyncStage = ..., /) -> None: ...
 
     @overload
-    def sync(self, executor: ComputeExecutor, /, *, stage: WorldSyncStage = ...) -> None: ...
+    def sync(self, executor: ComputeExecutor, /, *, stage: kinds.WorldSyncStage = ...) -> None: ...
 
     def sync(
         self,
-        *given: WorldSyncStage | ComputeExecutor,
-        stage: WorldSyncStage | None = None,
+        *given: kinds.WorldSyncStage | ComputeExecutor,
+        stage: kinds.WorldSyncStage | None = None,
         executor: ComputeExecutor | None = None,
     ) -> None:
         """Bring poses and velocities up to date now; time does not pass.
@@ -1603,7 +1583,7 @@ class World(KnownNames):
 
     def update_kinematics(self, executor: ComputeExecutor | None = None) -> None:
         """The same as `sync(WorldSyncStage.KINEMATICS)`."""
-        self.sync(WorldSyncStage.KINEMATICS, executor=executor)
+        self.sync(kinds.WorldSyncStage.KINEMATICS, executor=executor)
 
     def _repr_html_(self) -> str:
         from worldline._src.facade.notebook import world_html
@@ -1843,7 +1823,7 @@ class World(KnownNames):
     def add_differentiable_parameter(
         self,
         body: RigidBody | Link | Joint | World,
-        parameter: PhysicalParameter,
+        parameter: kinds.PhysicalParameter,
         *,
         lower_bound: float | None = None,
         upper_bound: float | None = None,
@@ -1901,14 +1881,14 @@ class World(KnownNames):
 
     # ---- functions and kernels of the user within steps
 
-    @works_on_keywords
+    @step_functions.works_on_keywords
     def add_controller(
         self,
         name: str,
-        function: Callable[[WorldStepContext], object] | Kernel,
+        function: Callable[[step_functions.WorldStepContext], object] | Kernel,
         *,
         period: float | None = None,
-        **works_on: Unpack[WorksOn],
+        **works_on: Unpack[step_functions.WorksOn],
     ) -> None:
         """Call a function at the start of every step, or of one step each `period`, to write commands.
 
@@ -1945,11 +1925,14 @@ class World(KnownNames):
             >>> hinge.position.round(3).tolist()
             [0.504]
         """
-        self._functions.add(name, CONTROLLER, function, period, **works_on)
+        self._functions.add(name, step_functions.CONTROLLER, function, period, **works_on)
 
-    @works_on_keywords
+    @step_functions.works_on_keywords
     def add_force_element(
-        self, name: str, function: Callable[[WorldStepContext], object] | Kernel, **works_on: Unpack[WorksOn]
+        self,
+        name: str,
+        function: Callable[[step_functions.WorldStepContext], object] | Kernel,
+        **works_on: Unpack[step_functions.WorksOn],
     ) -> None:
         """Call a function in every evaluation of the dynamics, to add forces; see `add_controller`.
 
@@ -1966,15 +1949,15 @@ class World(KnownNames):
             >>> ball.linear_velocity.round(9).tolist()
             [0.0, 0.0, 0.0]
         """
-        self._functions.add(name, FORCE_ELEMENT, function, **works_on)
+        self._functions.add(name, step_functions.FORCE_ELEMENT, function, **works_on)
 
-    @works_on_keywords
+    @step_functions.works_on_keywords
     def add_stage(
         self,
         name: str,
-        function: Callable[[WorldStepContext], object] | Kernel,
+        function: Callable[[step_functions.WorldStepContext], object] | Kernel,
         place: str,
-        **works_on: Unpack[WorksOn],
+        **works_on: Unpack[step_functions.WorksOn],
     ) -> None:
         """Add a stage to the pipeline of a step: a function or kernel that changes what the step computes.
 
@@ -1999,9 +1982,9 @@ class World(KnownNames):
         """
         self._functions.add_stage(name, function, place, **works_on)
 
-    def add_observer(self, name: str, function: Callable[[WorldStepContext], object]) -> None:
+    def add_observer(self, name: str, function: Callable[[step_functions.WorldStepContext], object]) -> None:
         """Call a function at the end of every step, with its result in `q` and `v`; see `add_controller`."""
-        self._functions.add(name, OBSERVER, function)
+        self._functions.add(name, step_functions.OBSERVER, function)
 
     def remove_step_function(self, name: str) -> None:
         """Run a controller, force element, stage or observer no more; a KeyError when none has that name."""
@@ -2025,14 +2008,14 @@ class World(KnownNames):
             'native'
         """
         detector = self._functions.detector
-        return NATIVE if detector is None else detector.name
+        return step_functions.NATIVE if detector is None else detector.name
 
     @collision_detector.setter
     def collision_detector(self, value: str | CollisionDetector) -> None:
         self._functions.set_detector(value)
 
     @property
-    def step_functions(self) -> tuple[StepFunction, ...]:
+    def step_functions(self) -> tuple[step_functions.StepFunction, ...]:
         """Controllers, force elements, stages and observers, in the order in which they were added."""
         return self._functions.all
 

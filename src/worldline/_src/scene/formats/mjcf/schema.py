@@ -164,7 +164,6 @@ _DEFAULTS: Final = {
 _TREE: Final = (
     "body joint freejoint inertial geom site camera light plugin frame replicate attach flexcomp composite"
 )
-_SKIN: Final = "name file material rgba inflate vertex texcoord face group"
 _FLAGS: Final = (
     "constraint equality frictionloss limit contact spring damper passive gravity clampctrl warmstart "
     "filterparent actuation refsafe sensor midphase nativeccd island eulerdamp autoreset override energy "
