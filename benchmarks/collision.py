@@ -8,7 +8,6 @@ coal cmeel-eigen), from C++ too.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from benchmarks import peers_in_cpp
 from benchmarks.timing import best_of, table_of
 from worldline import simulation as sx
 from worldline._src.collision.arenas import poses12
@@ -42,18 +42,8 @@ def build_peer(folder: Path) -> Path | None:
     """Coal's loop in C++, or None where it cannot be built."""
     import coal
 
-    prefix = next((p for p in Path(coal.__file__).parents if p.name == "cmeel.prefix"), None)
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if prefix is None or compiler is None:
-        return None
-    headers = [prefix / "include", prefix / "include" / "eigen3", Path("/usr/include/eigen3")]
-    library = prefix / "lib"
-    program = folder / "coal_pairs"
-    command = [compiler, "-std=c++17", "-O3", "-DNDEBUG", "-march=native", "-o", str(program)]
-    command += [str(Path(__file__).parent / "coal_pairs.cpp"), *(f"-I{path}" for path in headers)]
-    command += [f"-L{library}", "-lcoal", f"-Wl,-rpath,{library}"]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    return program if made.returncode == 0 else None
+    source = Path(__file__).parent / "coal_pairs.cpp"
+    return peers_in_cpp.build(coal, source, folder / "coal_pairs", "coal")
 
 
 def peer_time(program: Path, a: str, b: str, poses: np.ndarray) -> float:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import platform
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import worldline.model as wm
+from benchmarks import peers_in_cpp
 from benchmarks.pinocchio_models import from_pinocchio, pinocchio_model, to_pinocchio
 from benchmarks.timing import best_of, turns_of
 from worldline._src.step.samples import chain, humanoid
@@ -48,27 +48,19 @@ def agree(ours: np.ndarray, theirs: np.ndarray, what: str) -> None:
 
 def build_loops(folder: Path) -> Path | None:
     """Pinocchio's loops in C++, kept in `folder` once they are built; None where they cannot be."""
-    prefix = next((p for p in Path(pin.__file__).parents if p.name == "cmeel.prefix"), None)
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if prefix is None or compiler is None:
-        return None
-    headers = [prefix / "include", prefix / "include" / "eigen3", Path("/usr/include/eigen3")]
     casadi = importlib.util.find_spec("casadi")
-    if casadi is not None and casadi.origin is not None:
-        headers.append(Path(casadi.origin).parent / "include" / "eigen3")
-    source, library = Path(__file__).parent / "pinocchio_loops.cpp", prefix / "lib"
+    headers = (
+        [] if casadi is None or casadi.origin is None else [Path(casadi.origin).parent / "include" / "eigen3"]
+    )
+    source = Path(__file__).parent / "pinocchio_loops.cpp"
     words = f"{pin.__version__} {platform.node()} ".encode() + source.read_bytes()
     program = folder / f"pinocchio_loops_{hashlib.sha256(words).hexdigest()[:12]}"
     if program.exists():
         return program
     folder.mkdir(parents=True, exist_ok=True)
-    command = [compiler, "-std=c++17", "-O3", "-DNDEBUG", "-march=native", "-o", str(program)]
     # Pinocchio's joints are a variant of more types than Boost allows by default
-    command += ["-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS"]
-    command += [str(source), *(f"-I{path}" for path in headers)]
-    command += [f"-L{library}", "-lpinocchio_default", f"-Wl,-rpath,{library}"]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    return program if made.returncode == 0 else None
+    defines = ["-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS"]
+    return peers_in_cpp.build(pin, source, program, "pinocchio_default", headers=headers, defines=defines)
 
 
 def loop_times(program: Path, model: wm.Model, q: np.ndarray) -> dict[str, tuple[float, ...]]:

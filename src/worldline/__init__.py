@@ -65,39 +65,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArgumentError",
-    "BatchFailure",
-    "BusyError",
-    "CapabilityError",
-    "EnumError",
-    "ForbiddenPathError",
-    "LayoutError",
-    "MachineCodeError",
-    "MissingFileError",
-    "NotFoundError",
-    "OperationError",
-    "RecordingError",
-    "ReplayIndexError",
-    "SceneError",
-    "ShapeError",
-    "StepFailure",
-    "UnavailableStage",
-    "UnknownCapabilityError",
-    "UnreadableFileError",
-    "UnsupportedFormatError",
-    "WorldlineError",
-    "__version__",
-    "collision",
-    "kernel",
-    "kinematics",
-    "lcp",
-    "math",
-    "model",
-    "msd",
-    "ops",
-    "optimize",
+    "ArgumentError", "BatchFailure", "BusyError", "CapabilityError", "EnumError", "ForbiddenPathError",
+    "LayoutError", "MachineCodeError", "MissingFileError", "NotFoundError", "OperationError",
+    "RecordingError", "ReplayIndexError", "SceneError", "ShapeError", "StepFailure", "UnavailableStage",
+    "UnknownCapabilityError", "UnreadableFileError", "UnsupportedFormatError", "WorldlineError",
+    "__version__", "collision", "kernel", "kinematics", "lcp", "math", "model", "msd", "ops", "optimize",
     "simulation",
-]
+]  # fmt: skip
 
 _MODULES = frozenset(
     {"collision", "kinematics", "lcp", "math", "model", "msd", "ops", "optimize", "simulation"}

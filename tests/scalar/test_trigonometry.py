@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from worldline._src.jit import entry
+from worldline._src.jit import entry, inline
 from worldline._src.kinds import DUAL
 from worldline._src.scalar.lanes import LANES4
 from worldline._src.scalar.memory import aligned_zeros, pointer_as, vector
@@ -24,28 +24,27 @@ def sincos_float(x, s, c):
         s[i], c[i] = sincos(x[i])
 
 
-@entry
-def sincos_lanes(x, s, c):
-    n = x.shape[0] // 4
+@inline
+def _sincos_all(x, s, c, n, kind):
     X, S, C = (
-        vector(pointer_as(x, LANES4), 0, n),
-        vector(pointer_as(s, LANES4), 0, n),
-        vector(pointer_as(c, LANES4), 0, n),
+        vector(pointer_as(x, kind), 0, n),
+        vector(pointer_as(s, kind), 0, n),
+        vector(pointer_as(c, kind), 0, n),
     )
     for i in range(n):
         S[i], C[i] = sincos(X[i])
+
+
+@entry
+def sincos_lanes(x, s, c):
+    n = x.shape[0] // 4
+    _sincos_all(x, s, c, n, LANES4)
 
 
 @entry
 def sincos_dual(x, s, c):
     n = x.shape[0] // 2
-    X, S, C = (
-        vector(pointer_as(x, DUAL), 0, n),
-        vector(pointer_as(s, DUAL), 0, n),
-        vector(pointer_as(c, DUAL), 0, n),
-    )
-    for i in range(n):
-        S[i], C[i] = sincos(X[i])
+    _sincos_all(x, s, c, n, DUAL)
 
 
 @entry

@@ -14,8 +14,9 @@ from builders import empty_state
 from integrators import rk4
 from samples import Flavour, conditions, gap, random_model
 from trees import random_tree
+from worldline._src.errors import StepFailure
 from worldline._src.kernels import drives
-from worldline._src.step.simulation import Simulation, StepFailure
+from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 from worldline._src.step.stepping import VariationalOptions
 from worldline.model import ModelBuilder

@@ -10,8 +10,8 @@ import numpy as np
 
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.errors import StepFailure
 from worldline._src.kernels.constraints.tables import CONVERGED
-from worldline._src.step.simulation import StepFailure
 from worldline.collision import CollisionShape
 
 G = 9.81

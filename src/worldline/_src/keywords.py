@@ -51,7 +51,7 @@ def shared_keywords(shared: type, **defaults: Any) -> Callable[[F], F]:
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
             if not known.issuperset(named):
-                raise unexpected(named, known, function.__name__)
+                raise unexpected(named, known, function.__qualname__)
             return function(*args, **named)
 
         call.__dict__["__signature__"] = signature

@@ -84,6 +84,11 @@ class DeferredModule:
         return f"DeferredModule({self.__dict__['_name']!r})"
 
 
+def deferred_modules(package: str, names: str) -> list[Any]:
+    """A `DeferredModule` for each of several modules of a package, named in one text."""
+    return [DeferredModule(f"{package}.{name}") for name in names.split()]
+
+
 def later(module: str, homes: dict[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a public module, which imports names from their homes when they are asked for.
 

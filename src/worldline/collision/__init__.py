@@ -30,21 +30,7 @@ from worldline._src.collision.results import (
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 
 __all__ = [
-    "CoalDetector",
-    "CollisionDetector",
-    "CollisionFilter",
-    "CollisionGroup",
-    "CollisionObject",
-    "CollisionOption",
-    "CollisionResult",
-    "CollisionShape",
-    "CollisionShapeType",
-    "Contact",
-    "DistanceOption",
-    "DistanceResult",
-    "NativeDetector",
-    "PairDistances",
-    "RayHit",
-    "RaycastOption",
-    "RaycastResult",
-]
+    "CoalDetector", "CollisionDetector", "CollisionFilter", "CollisionGroup", "CollisionObject",
+    "CollisionOption", "CollisionResult", "CollisionShape", "CollisionShapeType", "Contact", "DistanceOption",
+    "DistanceResult", "NativeDetector", "PairDistances", "RayHit", "RaycastOption", "RaycastResult",
+]  # fmt: skip

@@ -24,19 +24,6 @@ from worldline._src.lcp.solvers import (
 from worldline._src.lcp.validate import LcpValidation, validate
 
 __all__ = [
-    "Dantzig",
-    "LcpClass",
-    "LcpKind",
-    "LcpOptions",
-    "LcpProblem",
-    "LcpResult",
-    "LcpSolver",
-    "LcpStatus",
-    "LcpValidation",
-    "Lemke",
-    "Newton",
-    "Pgs",
-    "classify",
-    "solve",
-    "validate",
-]
+    "Dantzig", "LcpClass", "LcpKind", "LcpOptions", "LcpProblem", "LcpResult", "LcpSolver", "LcpStatus",
+    "LcpValidation", "Lemke", "Newton", "Pgs", "classify", "solve", "validate",
+]  # fmt: skip

@@ -24,24 +24,7 @@ from worldline._src.step.kernel_ops import add_force, add_force_at, add_torque, 
 from worldline._src.step.user_kernels import Kernel, KernelStep
 
 __all__ = [
-    "Kernel",
-    "KernelStep",
-    "absolute",
-    "add_force",
-    "add_force_at",
-    "add_torque",
-    "any_of",
-    "atan2",
-    "center_of_mass",
-    "clamp",
-    "constant",
-    "exp_of_negative",
-    "maximum",
-    "minimum",
-    "nearest",
-    "power",
-    "sincos",
-    "sqrt",
-    "to_world",
-    "where",
-]
+    "Kernel", "KernelStep", "absolute", "add_force", "add_force_at", "add_torque", "any_of", "atan2",
+    "center_of_mass", "clamp", "constant", "exp_of_negative", "maximum", "minimum", "nearest", "power",
+    "sincos", "sqrt", "to_world", "where",
+]  # fmt: skip

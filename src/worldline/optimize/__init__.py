@@ -11,18 +11,7 @@ from worldline._src.optimize.results import Iteration, TrajectoryResult
 from worldline._src.optimize.torch_bridge import torch_rollout
 
 __all__ = [
-    "Cost",
-    "Expansion",
-    "IdentificationResult",
-    "Iteration",
-    "RecedingHorizon",
-    "RolloutFunction",
-    "ShootingFunction",
-    "TrackingCost",
-    "TrajectoryResult",
-    "identify",
-    "ilqr",
-    "jax_rollout",
-    "multiple_shooting",
-    "torch_rollout",
-]
+    "Cost", "Expansion", "IdentificationResult", "Iteration", "RecedingHorizon", "RolloutFunction",
+    "ShootingFunction", "TrackingCost", "TrajectoryResult", "identify", "ilqr", "jax_rollout",
+    "multiple_shooting", "torch_rollout",
+]  # fmt: skip

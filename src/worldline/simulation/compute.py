@@ -21,15 +21,7 @@ from worldline._src.step.pipeline import StageMetadata, WorldStepPipeline
 from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
 
 __all__ = [
-    "ComputeExecutionProfile",
-    "ComputeExecutor",
-    "ComputeGraph",
-    "ComputeNodeExecutionProfile",
-    "ParallelExecutor",
-    "SequentialExecutor",
-    "StageMetadata",
-    "WorldMemoryDiagnostics",
-    "WorldStepPipeline",
-    "WorldStepProfile",
-    "WorldStepStageProfile",
-]
+    "ComputeExecutionProfile", "ComputeExecutor", "ComputeGraph", "ComputeNodeExecutionProfile",
+    "ParallelExecutor", "SequentialExecutor", "StageMetadata", "WorldMemoryDiagnostics", "WorldStepPipeline",
+    "WorldStepProfile", "WorldStepStageProfile",
+]  # fmt: skip

@@ -14,12 +14,5 @@ from worldline._src.render.renderer import Renderer, render
 from worldline._src.viewer.viewer import Viewer, view
 
 __all__ = [
-    "LookAt",
-    "Picture",
-    "Renderer",
-    "Viewer",
-    "VisibilityQueries",
-    "VisibleBody",
-    "render",
-    "view",
-]
+    "LookAt", "Picture", "Renderer", "Viewer", "VisibilityQueries", "VisibleBody", "render", "view",
+]  # fmt: skip

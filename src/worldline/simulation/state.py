@@ -25,18 +25,6 @@ from worldline._src.facade.world_state import (
 )
 
 __all__ = [
-    "Feedback",
-    "RolloutTrajectory",
-    "StateSpace",
-    "StateVariable",
-    "WorldControl",
-    "WorldState",
-    "difference",
-    "distance",
-    "integrate",
-    "interpolate",
-    "neutral",
-    "normalize",
-    "random",
-    "rollout",
-]
+    "Feedback", "RolloutTrajectory", "StateSpace", "StateVariable", "WorldControl", "WorldState",
+    "difference", "distance", "integrate", "interpolate", "neutral", "normalize", "random", "rollout",
+]  # fmt: skip

@@ -72,10 +72,7 @@ def fall(console: Console, name: str, world: World, seconds: float, folder: Path
         else:
             spent += time.perf_counter() - before
         now = world.compute_step_metrics()
-        contacts, deepest = (
-            max(contacts, now.active_contact_count),
-            max(deepest, now.max_penetration_depth),
-        )
+        contacts, deepest = (max(contacts, now.active_contact_count), max(deepest, now.max_penetration_depth))
         lowest = min(lowest, float(world.center_of_mass[2]))
     end = world.compute_step_metrics()
     speed = (world.frame - warm) * world.time_step / spent if spent > 0.0 else 0.0

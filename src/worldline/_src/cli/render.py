@@ -49,8 +49,7 @@ def render(
         float | None, typer.Option(help="Pictures a second of a film; 25 by default.", min=1.0, max=240.0)
     ] = None,
     speed: Annotated[
-        float | None,
-        typer.Option(help="Simulated seconds in a second of a film; 1 by default.", min=0.001),
+        float | None, typer.Option(help="Simulated seconds in a second of a film; 1 by default.", min=0.001)
     ] = None,
     keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
     shadows: Annotated[bool, typer.Option(help="Whether the sun casts shadows.")] = True,

@@ -38,8 +38,7 @@ def rollout(
         Path | None, typer.Option("-o", "--output", help="File for the final states, .npz.")
     ] = None,
     picture: Annotated[
-        Path | None,
-        typer.Option(help="File for a picture of the final states of the first 64 worlds, .png."),
+        Path | None, typer.Option(help="File for a picture of the final states of the first 64 worlds, .png.")
     ] = None,
     assets: common.AssetFolders = None,
     allow_outside: common.Outside = False,

@@ -26,8 +26,7 @@ WRITERS = (".wlr", ".npz", ".csv", ".html")
 def run(
     file: common.SceneFile,
     duration: Annotated[
-        float | None,
-        typer.Option("-d", "--duration", min=0.0, help="Seconds to simulate; 5 unless --steps."),
+        float | None, typer.Option("-d", "--duration", min=0.0, help="Seconds to simulate; 5 unless --steps.")
     ] = None,
     steps: Annotated[int | None, typer.Option("-n", "--steps", min=0, help="Number of steps.")] = None,
     time_step: Annotated[
@@ -175,22 +174,13 @@ def _show(report: dict[str, Any]) -> None:
     rows = (
         ("steps", f"{report['steps']} of {report['time_step']:g} s"),
         ("simulated time", f"{report['simulated_time']:g} s"),
-        (
-            "speed",
-            f"{report['steps_per_second']:,.0f} steps/s, {report['real_time_factor']:.1f} x real time",
-        ),
-        (
-            "energy",
-            f"{report['energy_start']:.6g} J at the start, {report['energy_end']:.6g} J at the end",
-        ),
+        ("speed", f"{report['steps_per_second']:,.0f} steps/s, {report['real_time_factor']:.1f} x real time"),
+        ("energy", f"{report['energy_start']:.6g} J at the start, {report['energy_end']:.6g} J at the end"),
         ("energy, range", f"{report['energy_lowest']:.6g} to {report['energy_highest']:.6g} J"),
         ("contacts", f"{report['contacts_end']} at the end, {report['contacts_most']} at most"),
         ("deepest overlap", f"{1e3 * report['penetration_most']:.3g} mm"),
         ("solver iterations", f"{report['solver_iterations_most']} at most"),
-        (
-            "centre of mass",
-            f"{common.place(report['center_of_mass_end'])} at the end",
-        ),
+        ("centre of mass", f"{common.place(report['center_of_mass_end'])} at the end"),
     )
     for row in rows:
         made.add_row(*row)

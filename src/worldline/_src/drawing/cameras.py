@@ -125,11 +125,7 @@ def camera_names(world: World) -> list[str]:
 
 
 def view_of(
-    world: World,
-    camera: CameraLike,
-    items: Items,
-    bodies: Array,
-    groups: Sequence[int] = SHOWN_GROUPS,
+    world: World, camera: CameraLike, items: Items, bodies: Array, groups: Sequence[int] = SHOWN_GROUPS
 ) -> View:
     """What a camera sees of a World whose bodies are where `bodies` says (the world's pose last)."""
     if camera is None:
@@ -232,8 +228,7 @@ def _with_lens(view: View, camera: Camera) -> View:
         along, upright = camera.focal_length
         pixels = (camera.resolution_y * width) / (camera.resolution_x * height)
         view = view._replace(
-            fovy=float(np.degrees(2.0 * np.arctan(0.5 * height / upright))),
-            stretch=upright / along * pixels,
+            fovy=float(np.degrees(2.0 * np.arctan(0.5 * height / upright))), stretch=upright / along * pixels
         )
     if camera.principal_point is not None:
         x, y = camera.principal_point

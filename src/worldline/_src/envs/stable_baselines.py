@@ -53,9 +53,7 @@ class StableBaselinesVecEnv(VecEnv):
         size = self.envs.observation_space.shape or (0, 0)
         self._actions = np.zeros(self.envs.action_space.shape or ())
         super().__init__(
-            self.envs.num_envs,
-            Box(-np.inf, np.inf, size[1:], np.float32),
-            self.envs.single_action_space,
+            self.envs.num_envs, Box(-np.inf, np.inf, size[1:], np.float32), self.envs.single_action_space
         )
 
     def reset(self) -> np.ndarray:

@@ -79,11 +79,7 @@ class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         rate = round(1.0 / self.task.dt)
-        self.metadata = {
-            "render_modes": list(RENDER_MODES),
-            "render_fps": rate,
-            "autoreset_mode": self._mode,
-        }
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": rate, "autoreset_mode": self._mode}
         self._rngs: list[np.random.Generator | None] = [None] * self.num_envs
         self._elapsed = np.zeros(self.num_envs, np.int64)
         self._ended = np.ones(self.num_envs, bool)
@@ -93,10 +89,7 @@ class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     # ---- episodes
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start episodes in all environments, or in those of `options={"reset_mask": bools}`.
 

@@ -77,11 +77,11 @@ class Connections:
         return len(self._world._scene.joints)
 
     def get_joint(self, name: str) -> WorldJoint | None:
-        """See `World.get_joint`."""
+        """The joint of a name, None when there is none."""
         return self._joints_by_name().get(values.key(name, "name of a joint"))
 
     def has_joint(self, name: str) -> bool:
-        """See `World.has_joint`."""
+        """Whether the World owns a joint of this name."""
         return isinstance(name, str) and name in self._joints_by_name()
 
     # ---- distance springs
@@ -98,7 +98,18 @@ class Connections:
         child_anchor: VectorLike | None = None,
         damping: float = 0.0,
     ) -> None:
-        """See `World.add_rigid_body_distance_spring`."""
+        """A spring along the line between two points of two bodies.
+
+        Args:
+            name: unique among the springs.
+            parent: first body.
+            child: second body.
+            rest_length: where it pulls with nothing [m].
+            stiffness: [N/m], positive.
+            parent_anchor: point of the first body in its frame [m], (3,); its origin when None.
+            child_anchor: the same for the second; both are given or none.
+            damping: [N s/m].
+        """
         world = self._world
         world._require_design("adding a distance spring")
         label = values.text(name, "name of a distance spring")
@@ -138,20 +149,20 @@ class Connections:
         raise NotFoundError(f"no distance spring '{name}'{nearest_name(str(name), names)}")
 
     def has_rigid_body_distance_spring(self, name: str) -> bool:
-        """See `World.has_rigid_body_distance_spring`."""
+        """Whether there is a spring of this name."""
         return isinstance(name, str) and any(
             spring.name == name for spring in self._world._scene.distance_springs
         )
 
     def get_rigid_body_distance_spring_parameters(self, name: str) -> tuple[float, float]:
-        """See `World.get_rigid_body_distance_spring_parameters`."""
+        """Length at rest [m] and stiffness [N/m] of a spring."""
         spring = self._spring(name)[1]
         return spring.rest_length, spring.stiffness
 
     def set_rigid_body_distance_spring_parameters(
         self, name: str, rest_length: float, stiffness: float
     ) -> None:
-        """See `World.set_rigid_body_distance_spring_parameters`."""
+        """Change a spring, also between steps."""
         world = self._world
         k, spring = self._spring(name)
         rest = values.non_negative(rest_length, "rest_length")
@@ -163,7 +174,7 @@ class Connections:
         world._configuration_changed()
 
     def remove_rigid_body_distance_spring(self, name: str) -> None:
-        """See `World.remove_rigid_body_distance_spring`."""
+        """Take a spring out, in design mode or within `edit()`."""
         world = self._world
         k, _ = self._spring(name)
         world._require_design(f"removing distance spring '{name}'")
@@ -173,7 +184,23 @@ class Connections:
     # ---- equality constraints of a scene
 
     def add_equality(self, equality: Any) -> None:
-        """See `World.add_equality`."""
+        """Add an equality constraint of the description, such as `msd.EqualityConnect`, in design mode.
+
+        It refers to links, joints, sites and tendons by their names in the description: that of a rigid body
+        is its own, that of a link or joint has its multibody in front, such as "arm/tip". A copy is kept.
+        Without a name it gets one; `is_equality_active`, `set_equality_active` and `get_equality_force` take
+        names.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a = world.add_rigid_body("a", position=(1, 0, 0))
+            >>> hook = msd.ConnectConstraintType.link_anchor("a", (-1, 0, 0))
+            >>> world.add_equality(msd.EqualityConnect(name="hook", connect_type=hook))
+            >>> world.is_equality_active("hook")
+            True
+        """
         world = self._world
         world._require_design("adding an equality constraint")
         made = world._scene.equality_constraint_set
@@ -212,12 +239,12 @@ class Connections:
         return row
 
     def is_equality_active(self, name: str) -> bool:
-        """See `World.is_equality_active`."""
+        """Whether an equality constraint of the scene acts."""
         row, world = self._equality(name), self._world
         return bool(world._live().switches[row] == ON)
 
     def set_equality_active(self, name: str, active: bool) -> None:
-        """See `World.set_equality_active`."""
+        """Switch an equality constraint of the scene on or off, also between steps."""
         if not isinstance(active, bool):
             raise values.ShapeError(f"active must be True or False, got {active!r}")
         row, world = self._equality(name), self._world
@@ -226,7 +253,11 @@ class Connections:
         world._live().sim.wake()
 
     def get_equality_force(self, name: str) -> Array:
-        """See `World.get_equality_force`."""
+        """What the last step did by an equality constraint.
+
+        Of points and poses: torque [N m] and force [N] on the first end, world axes, (6,); the second feels
+        the opposite. Of joints and tendons: the generalized force that follows [N or N m], (1,).
+        """
         row, world = self._equality(name), self._world
         constraints = world._live().constraints
         assert constraints is not None

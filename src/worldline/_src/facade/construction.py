@@ -117,11 +117,7 @@ def add_multibody(world: WorldRuntime, name: str, kind: type[Multibody]) -> Mult
 
 
 def add_link(
-    owner: Multibody,
-    name: str,
-    parent: Link | None,
-    spec: JointSpec | None,
-    options: LinkOptions,
+    owner: Multibody, name: str, parent: Link | None, spec: JointSpec | None, options: LinkOptions
 ) -> Link:
     """A link of a multibody, with its joint."""
     world = owner._world

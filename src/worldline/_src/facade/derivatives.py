@@ -25,13 +25,7 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.analytic_step import SOURCES
-from worldline._src.step.step_derivatives import (
-    Outcome,
-    Seeds,
-    Sensitivities,
-    StepTangent,
-    replayed_from,
-)
+from worldline._src.step.step_derivatives import Outcome, Seeds, Sensitivities, StepTangent, replayed_from
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime

@@ -27,7 +27,10 @@ class IgnoredPairs:
         self._world = world
 
     def set_collision_pair_ignored(self, first: BodyLike, second: BodyLike, ignored: bool = True) -> None:
-        """See `World.set_collision_pair_ignored`."""
+        """Let two bodies pass through each other, or no longer; None is the world with its fixed shapes.
+
+        Possible at any time; the order does not matter.
+        """
         world = self._world
         world._require_idle()
         if not isinstance(ignored, bool):
@@ -41,12 +44,12 @@ class IgnoredPairs:
         world._topology_changed()
 
     def is_collision_pair_ignored(self, first: BodyLike, second: BodyLike) -> bool:
-        """See `World.is_collision_pair_ignored`."""
+        """Whether two bodies are set to pass through each other."""
         pair = set(self._pair(first, second))
         return any(set(row) == pair for row in self._world._scene.collision_ignores.link_pairs)
 
     def clear_ignored_collision_pairs(self) -> None:
-        """See `World.clear_ignored_collision_pairs`."""
+        """Ignore no pairs."""
         world = self._world
         world._require_idle()
         if world._scene.collision_ignores.link_pairs:

@@ -18,14 +18,7 @@ from worldline._src.facade.joint_coordinates import from_coordinates, to_coordin
 from worldline._src.facade.joint_spec import WITH_AXIS, WITH_AXIS2
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.joint_wrench import wrench_on_child
-from worldline._src.facade.kinds import (
-    ActuatorType,
-    JointType,
-    actuator_type,
-    drive_type,
-    joint_type,
-    member,
-)
+from worldline._src.facade.kinds import ActuatorType, JointType, actuator_type, drive_type, joint_type, member
 from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.quantities import Quantity, Reading, Vector, quantity, reading
 from worldline._src.facade.runtime import MOTORS

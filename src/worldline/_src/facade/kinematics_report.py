@@ -99,14 +99,7 @@ def kinematics_report(world: WorldRuntime, collision: bool) -> KinematicsReport:
                 scene.owners[found.object_b.index],
             )
     return KinematicsReport(
-        world.time,
-        world.frame,
-        residuals,
-        world._projection_report,
-        collision,
-        clearance,
-        contacts,
-        first,
+        world.time, world.frame, residuals, world._projection_report, collision, clearance, contacts, first
     )
 
 

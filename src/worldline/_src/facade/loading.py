@@ -436,11 +436,7 @@ def unused_name(world: WorldRuntime, wanted: str) -> str:
 
 
 def add_world(
-    world: WorldRuntime,
-    source: SceneSource,
-    read_options: ReadOptions | None = None,
-    *,
-    prefix: str = "",
+    world: WorldRuntime, source: SceneSource, read_options: ReadOptions | None = None, *, prefix: str = ""
 ) -> LoadResult:
     """Load everything of a file or a description into a World; the same as `World.add_scene`.
 

@@ -10,21 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import closure_projection, values
+from worldline._src.facade import closure_projection, kinds, values
 from worldline._src.facade.closure_residual import LoopClosureResidual, measured
 from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.free_names import free_name
 from worldline._src.facade.handle import Handle
-from worldline._src.facade.kinds import (
-    ClosureDynamicsPolicy,
-    ClosureKinematicsPolicy,
-    LoopClosureFamily,
-    LoopClosureResidualCoordinates,
-    member,
-    scene_family,
-)
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
@@ -75,8 +67,8 @@ class LoopClosureSpec(Options):
 
     frame_a: Setting[Frame, Frame] = Setting(_endpoint("frame_a"))
     frame_b: Setting[Frame, Frame] = Setting(_endpoint("frame_b"))
-    family: Setting[LoopClosureFamily, LoopClosureFamily] = Setting(
-        lambda v: member(LoopClosureFamily, v, "family of a loop closure")
+    family: Setting[kinds.LoopClosureFamily, kinds.LoopClosureFamily] = Setting(
+        lambda v: kinds.member(kinds.LoopClosureFamily, v, "family of a loop closure")
     )
     offset_a: Setting[Array, TransformLike | None] = Setting(_transform("offset_a"))
     offset_b: Setting[Array, TransformLike | None] = Setting(_transform("offset_b"))
@@ -87,7 +79,7 @@ class LoopClosureSpec(Options):
         self,
         frame_a: Frame,
         frame_b: Frame,
-        family: LoopClosureFamily = LoopClosureFamily.RIGID,
+        family: kinds.LoopClosureFamily = kinds.LoopClosureFamily.RIGID,
         offset_a: TransformLike | None = None,
         offset_b: TransformLike | None = None,
         distance: float = 0.0,
@@ -119,11 +111,11 @@ class LoopClosureRuntimePolicy(Options):
     """
 
     enabled: Setting[bool, bool] = Setting(flag("LoopClosureRuntimePolicy enabled"))
-    kinematics: Setting[ClosureKinematicsPolicy, ClosureKinematicsPolicy] = Setting(
-        lambda v: member(ClosureKinematicsPolicy, v, "kinematics policy")
+    kinematics: Setting[kinds.ClosureKinematicsPolicy, kinds.ClosureKinematicsPolicy] = Setting(
+        lambda v: kinds.member(kinds.ClosureKinematicsPolicy, v, "kinematics policy")
     )
-    dynamics: Setting[ClosureDynamicsPolicy, ClosureDynamicsPolicy] = Setting(
-        lambda v: member(ClosureDynamicsPolicy, v, "dynamics policy")
+    dynamics: Setting[kinds.ClosureDynamicsPolicy, kinds.ClosureDynamicsPolicy] = Setting(
+        lambda v: kinds.member(kinds.ClosureDynamicsPolicy, v, "dynamics policy")
     )
     initial_tolerance: Setting[float | None, float | None] = Setting(
         lambda v: None if v is None else values.non_negative(v, "initial_tolerance of a loop closure")
@@ -132,8 +124,8 @@ class LoopClosureRuntimePolicy(Options):
     def __init__(
         self,
         enabled: bool = True,
-        kinematics: ClosureKinematicsPolicy = ClosureKinematicsPolicy.RESIDUAL_ONLY,
-        dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.SOLVE,
+        kinematics: kinds.ClosureKinematicsPolicy = kinds.ClosureKinematicsPolicy.RESIDUAL_ONLY,
+        dynamics: kinds.ClosureDynamicsPolicy = kinds.ClosureDynamicsPolicy.SOLVE,
         initial_tolerance: float | None = None,
     ) -> None:
         self._take(locals())
@@ -191,7 +183,7 @@ class LoopClosure(Handle):
     frame_b: Reading[Frame] = _given("frame_b", "Second endpoint.")
     offset_a: Reading[Array] = _given("offset_a", "Pose of the endpoint in frame_a, 4x4.")
     offset_b: Reading[Array] = _given("offset_b", "Pose of the endpoint in frame_b, 4x4.")
-    family: Reading[LoopClosureFamily] = _given("family", "What the endpoints share.")
+    family: Reading[kinds.LoopClosureFamily] = _given("family", "What the endpoints share.")
     distance: Reading[float] = _given("distance", "Distance kept by the DISTANCE family [m].")
 
     @property
@@ -206,8 +198,8 @@ class LoopClosure(Handle):
         self._require_alive()
         return LoopClosureRuntimePolicy(
             self._closure.enabled,
-            ClosureKinematicsPolicy(self._closure.kinematics.name),
-            ClosureDynamicsPolicy(self._closure.dynamics.name),
+            kinds.ClosureKinematicsPolicy(self._closure.kinematics.name),
+            kinds.ClosureDynamicsPolicy(self._closure.dynamics.name),
             self._closure.initial_tolerance,
         )
 
@@ -246,10 +238,10 @@ class LoopClosure(Handle):
         self.runtime_policy = policy
 
     enabled: Quantity[bool, bool] = _policy("enabled", "Whether the policies apply.")
-    kinematics: Quantity[ClosureKinematicsPolicy, ClosureKinematicsPolicy] = _policy(
+    kinematics: Quantity[kinds.ClosureKinematicsPolicy, kinds.ClosureKinematicsPolicy] = _policy(
         "kinematics", "What a kinematics update does about the closure."
     )
-    dynamics: Quantity[ClosureDynamicsPolicy, ClosureDynamicsPolicy] = _policy(
+    dynamics: Quantity[kinds.ClosureDynamicsPolicy, kinds.ClosureDynamicsPolicy] = _policy(
         "dynamics", "What a step does about the closure."
     )
     initial_tolerance: Quantity[float | None, float | None] = _policy(
@@ -258,7 +250,7 @@ class LoopClosure(Handle):
 
     @exclusive
     def compute_residual(
-        self, coordinates: LoopClosureResidualCoordinates = LoopClosureResidualCoordinates.WORLD
+        self, coordinates: kinds.LoopClosureResidualCoordinates = kinds.LoopClosureResidualCoordinates.WORLD
     ) -> LoopClosureResidual:
         """How far the closure is from being closed now, and what held it in the last step.
 
@@ -267,7 +259,7 @@ class LoopClosure(Handle):
         """
         self._require_alive()
         return measured(
-            self, member(LoopClosureResidualCoordinates, coordinates, "coordinates of a residual")
+            self, kinds.member(kinds.LoopClosureResidualCoordinates, coordinates, "coordinates of a residual")
         )
 
     def _wrench(self) -> Array | None:
@@ -358,7 +350,7 @@ def add_loop_closure(world: WorldRuntime, name: str | None, spec: LoopClosureSpe
     world._require_design("adding a loop closure")
     for which, frame in (("frame_a", spec.frame_a), ("frame_b", spec.frame_b)):
         world._own_frame(frame, which)
-    if spec.distance and spec.family is not LoopClosureFamily.DISTANCE:
+    if spec.distance and spec.family is not kinds.LoopClosureFamily.DISTANCE:
         raise ArgumentError(
             f"distance of a loop closure is kept by the DISTANCE family; a {spec.family.name} closure has "
             f"none, got {spec.distance}"
@@ -379,7 +371,7 @@ def add_loop_closure(world: WorldRuntime, name: str | None, spec: LoopClosureSpe
         name=chosen,
         frame_a=world._frame_ref(spec.frame_a, spec.offset_a),
         frame_b=world._frame_ref(spec.frame_b, spec.offset_b),
-        family=scene_family(spec.family),
+        family=kinds.scene_family(spec.family),
         distance=spec.distance,
         allow_collision=spec.allow_collision,
     )

@@ -12,7 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.later import DeferredModule
+from worldline._src.later import deferred_modules
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     )
     from worldline._src.step.second_derivatives import InverseDynamicsSecondDerivatives
 else:
-    balance = DeferredModule("step.balance")
-    constrained = DeferredModule("step.constrained")
-    derivatives = DeferredModule("step.derivatives")
-    regressors = DeferredModule("step.regressors")
-    second_derivatives = DeferredModule("step.second_derivatives")
+    balance, constrained, derivatives, regressors, second_derivatives = deferred_modules(
+        "step", "balance constrained derivatives regressors second_derivatives"
+    )
 
 
 class MultibodyTerms(Handle):

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -271,6 +272,29 @@ class WorldOptions(Options):
         if deactivation_options is None:
             deactivation_options = DeactivationOptions()
         self._take(locals())
+
+
+class WorldKeywords(TypedDict, total=False):
+    """Keywords of a `World`: the fields of `WorldOptions` behind the time step."""
+
+    gravity: VectorLike | None
+    differentiable: bool
+    rigid_body_solver: RigidBodySolver
+    multibody_options: MultibodyOptions | None
+    contact_solver_method: ContactSolverMethod
+    contact_gradient_mode: ContactGradientMode
+    compute_accelerator_policy: ComputeAcceleratorPolicy
+    deactivation_options: DeactivationOptions | None
+    dtype: DTypeLike
+    strict_solver_resolution: bool
+    divergence_policy: DivergencePolicy | str
+    divergence_limit: float
+    contact_sweeps: int
+
+
+WORLD_DEFAULTS = {
+    name: parameter.default for name, parameter in inspect.signature(WorldOptions).parameters.items()
+}
 
 
 def variational_options(options: MultibodyOptions) -> VariationalOptions:

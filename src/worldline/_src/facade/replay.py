@@ -34,7 +34,7 @@ from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.replay_layout import Layout
 from worldline._src.facade.world_state import WorldState, difference
-from worldline._src.later import DeferredModule
+from worldline._src.later import deferred_modules
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
@@ -46,11 +46,9 @@ if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world_runtime import WorldRuntime
 else:
-    queries = DeferredModule("facade.queries")
-    recording_parts = DeferredModule("facade.recording_parts")
-    recordings = DeferredModule("facade.recording")
-    state_binding = DeferredModule("facade.state_binding")
-    state_vectors = DeferredModule("facade.state_vectors")
+    queries, recording_parts, recordings, state_binding, state_vectors = deferred_modules(
+        "facade", "queries recording_parts recording state_binding state_vectors"
+    )
 
 FrameLike = int | tuple[str, int]
 """A frame: its index on the current branch, or the name of a branch and an index on it."""

@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.facade.capabilities import (
-    CONSTRAINTS,
-    DERIVATIVES,
-    EXECUTION,
-    FEATURES,
-    INTEGRATION,
-    ROWS,
-)
+from worldline._src.facade import capabilities
 from worldline._src.facade.kinds import (
     ActuatorType,
     ComputeAcceleratorPolicy,
@@ -68,17 +61,17 @@ _GRADIENTS = {
 
 
 def _refuse(row: int, what: str) -> None:
-    raise CapabilityError(f"{ROWS[row]}: {what}")
+    raise CapabilityError(f"{capabilities.ROWS[row]}: {what}")
 
 
 def require_step(world: WorldRuntime) -> None:
     """Everything that is asked of a step is available; otherwise an error that names the row."""
     options = world._options
     if options.rigid_body_solver is RigidBodySolver.IPC:
-        _refuse(CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")
+        _refuse(capabilities.CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")
     family = options.multibody_options.integration_family
     if family not in available_families():
-        _refuse(INTEGRATION, f"integration family '{family.value}' is not available")
+        _refuse(capabilities.INTEGRATION, f"integration family '{family.value}' is not available")
     _require_joints(world)
     _require_scene(world)
     if options.strict_solver_resolution:
@@ -101,12 +94,12 @@ def _require_derivatives(world: WorldRuntime) -> None:
     if described := world._scene.differentiable_parameters:
         what = f"{described[0].parameter.name} of link '{described[0].link}'"
         _refuse(
-            DERIVATIVES,
+            capabilities.DERIVATIVES,
             f"differentiable_parameters of a scene ({what}): add_differentiable_parameter adds them",
         )
     runtime = world._live()
     if found := step_derivatives.refused(runtime.sim.plan()):
-        _refuse(DERIVATIVES, f"a differentiable World cannot have {', '.join(found)}")
+        _refuse(capabilities.DERIVATIVES, f"a differentiable World cannot have {', '.join(found)}")
     if runtime.tangent is None:
         runtime.tangent = step_derivatives.StepTangent(runtime.sim)
 
@@ -116,7 +109,10 @@ def _require_joints(world: WorldRuntime) -> None:
         for joint in robot._joints.values():
             for kind in dict.fromkeys(joint._actuator_types()):
                 if kind not in DRIVES:
-                    _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is not available")
+                    _refuse(
+                        capabilities.FEATURES,
+                        f"actuator {kind.name} of joint '{joint.name}' is not available",
+                    )
                 if kind is ActuatorType.MIMIC and not couplers_of(world, joint._joint):
                     who = f"joint '{joint.name}'"
                     raise OperationError(f"{who} is MIMIC and follows no joint: set_mimic_joint")
@@ -125,18 +121,18 @@ def _require_joints(world: WorldRuntime) -> None:
 def _require_scene(world: WorldRuntime) -> None:
     """What only a description can ask for."""
     for what in world._live().missing:
-        _refuse(FEATURES, f"{what}: not available")
+        _refuse(capabilities.FEATURES, f"{what}: not available")
     family = world._options.multibody_options.integration_family
     constraints = world._live().constraints
     variational = family is MultibodyIntegrationFamily.VARIATIONAL
     if constraints is not None and variational and (missing := constraints.parts_beside_loops):
         _refuse(
-            CONSTRAINTS,
+            capabilities.CONSTRAINTS,
             f"integration family '{family.value}' does not have {', '.join(missing)}, which "
             "this World asks for; use another family or take them out",
         )
     if why := missing_ground(world._live().model, family):
-        _refuse(INTEGRATION, why)
+        _refuse(capabilities.INTEGRATION, why)
 
 
 def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
@@ -154,29 +150,36 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
     barrier = options.rigid_body_solver is RigidBodySolver.IPC
     return (
         _option(
-            INTEGRATION,
+            capabilities.INTEGRATION,
             "multibody_options.integration_family",
             family.value,
             family.value if known else "",
             "as asked" if known else "not available",
         ),
         _option(
-            CONSTRAINTS,
+            capabilities.CONSTRAINTS,
             "rigid_body_solver",
             options.rigid_body_solver.value,
             "" if barrier else solve,
             "the barrier method is not available" if barrier else why,
         ),
-        _option(CONSTRAINTS, "contact_solver_method", options.contact_solver_method.value, solve, why, mixed),
         _option(
-            FEATURES,
+            capabilities.CONSTRAINTS,
+            "contact_solver_method",
+            options.contact_solver_method.value,
+            solve,
+            why,
+            mixed,
+        ),
+        _option(
+            capabilities.FEATURES,
             "deactivation_options.enabled",
             str(options.deactivation_options.enabled),
             str(options.deactivation_options.enabled and constrained),
             "as asked" if constrained or not options.deactivation_options.enabled else quiet,
         ),
         _option(
-            EXECUTION,
+            capabilities.EXECUTION,
             "compute_accelerator_policy",
             options.compute_accelerator_policy.value,
             ComputeAcceleratorPolicy.CPU_ONLY.value,
@@ -184,14 +187,14 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             accelerated,
         ),
         _option(
-            DERIVATIVES,
+            capabilities.DERIVATIVES,
             "differentiable",
             str(options.differentiable),
             str(options.differentiable),
             "as asked",
         ),
         _option(
-            DERIVATIVES,
+            capabilities.DERIVATIVES,
             "contact_gradient_mode",
             options.contact_gradient_mode.value,
             options.contact_gradient_mode.value if options.differentiable else "none",
@@ -223,4 +226,4 @@ def _solver(world: WorldRuntime, large: bool) -> tuple[str, str, bool]:
 def _option(
     row: int, option: str, requested: str, resolved: str, reason: str, is_substituted: bool = False
 ) -> ResolvedOption:
-    return ResolvedOption(ROWS[row], option, requested, resolved, reason, is_substituted)
+    return ResolvedOption(capabilities.ROWS[row], option, requested, resolved, reason, is_substituted)

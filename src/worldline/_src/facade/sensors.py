@@ -322,11 +322,7 @@ class SensorCollection(NamedCollection[Sensor]):
 
     @works_on_keywords
     def add_function(
-        self,
-        name: str,
-        function: SensorFunction | Kernel,
-        dim: int = 1,
-        **works_on: Unpack[WorksOn],
+        self, name: str, function: SensorFunction | Kernel, dim: int = 1, **works_on: Unpack[WorksOn]
     ) -> FunctionSensor:
         """A sensor whose readings a function or kernel of yours makes when they are asked for; at any time.
 

@@ -312,12 +312,7 @@ def _geometry(
         )
     pose = shape.local_pose
     geom = Geometry(
-        name=name,
-        shape=kind,
-        position=pose[:3],
-        orientation=pose[3:],
-        mass=0.0,
-        physics_material=material,
+        name=name, shape=kind, position=pose[:3], orientation=pose[3:], mass=0.0, physics_material=material
     )
     if kind is ShapeType.HField:
         geom.hfield = _free(scene.assets.hfields, "field")

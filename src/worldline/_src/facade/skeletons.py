@@ -8,15 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, overload
 
 from worldline._src.errors import ArgumentError, SceneError, UnknownCapabilityError
-from worldline._src.facade import values
-from worldline._src.facade.loading import (
-    ReadOptions,
-    SceneSource,
-    SkeletonLoadOptions,
-    attach,
-    read_scene,
-    unused_name,
-)
+from worldline._src.facade import loading, values
 from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.scene_state import take_state
 from worldline._src.facade.values import VectorLike
@@ -33,14 +25,14 @@ if TYPE_CHECKING:
 
 @overload
 def add_skeleton(
-    world: World, skeleton: SceneSource, options: SkeletonLoadOptions | None = None
+    world: World, skeleton: loading.SceneSource, options: loading.SkeletonLoadOptions | None = None
 ) -> Multibody: ...
 @overload
 def add_skeleton(
     world: World,
-    uri: SceneSource,
-    read_options: ReadOptions | None = None,
-    options: SkeletonLoadOptions | None = None,
+    uri: loading.SceneSource,
+    read_options: loading.ReadOptions | None = None,
+    options: loading.SkeletonLoadOptions | None = None,
 ) -> Multibody: ...
 def add_skeleton(world: World, *given: Any, **named: Any) -> Multibody:
     """Load a robot into a World as one multibody.
@@ -70,9 +62,9 @@ def add_skeleton(world: World, *given: Any, **named: Any) -> Multibody:
     require_world(world, "add_skeleton")
     world._require_design("adding a skeleton")
     source, read_options, options = _skeleton_arguments(given, named)
-    if options is not None and not isinstance(options, SkeletonLoadOptions):
+    if options is not None and not isinstance(options, loading.SkeletonLoadOptions):
         raise values.ShapeError(f"options must be a SkeletonLoadOptions, got {options!r}")
-    chosen = SkeletonLoadOptions() if options is None else options
+    chosen = loading.SkeletonLoadOptions() if options is None else options
     scene = _read_skeleton(source, read_options)
     if chosen.root_anchor_prefix:
         for body in scene.hierarchy.bodies:
@@ -82,10 +74,10 @@ def add_skeleton(world: World, *given: Any, **named: Any) -> Multibody:
 
 def _skeleton_arguments(
     given: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[Any, ReadOptions | None, SkeletonLoadOptions | None]:
+) -> tuple[Any, loading.ReadOptions | None, loading.SkeletonLoadOptions | None]:
     """Source, how to read it and what to make of it, from the forms of `add_skeleton`."""
     rest = list(given)
-    if len(rest) > 1 and isinstance(rest[1], SkeletonLoadOptions):
+    if len(rest) > 1 and isinstance(rest[1], loading.SkeletonLoadOptions):
         rest.insert(1, None)
     names = ("skeleton" if "skeleton" in named else "uri", "read_options", "options")
     every = dict(zip(names, rest, strict=False))
@@ -100,10 +92,10 @@ def _skeleton_arguments(
     return every[names[0]], every.get("read_options"), every.get("options")
 
 
-def _read_skeleton(source: SceneSource, read_options: ReadOptions | None) -> Scene:
+def _read_skeleton(source: loading.SceneSource, read_options: loading.ReadOptions | None) -> Scene:
     shown = repr(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "a description"
     try:
-        scene = read_scene(source, read_options)
+        scene = loading.read_scene(source, read_options)
     except SceneError as error:
         error.introduce(f"Failed to read Skeleton from {shown}")
         raise
@@ -114,10 +106,10 @@ def _read_skeleton(source: SceneSource, read_options: ReadOptions | None) -> Sce
 
 def _built(world: World, scene: Scene, name: str, translation: VectorLike, rotation: VectorLike) -> Multibody:
     own_name = scene.name or scene.hierarchy.bodies[0].link.name or "multibody"
-    chosen = name or unused_name(world, own_name)
+    chosen = name or loading.unused_name(world, own_name)
     if chosen in world._multibodies:
         raise ArgumentError(f"a multibody named '{chosen}' already exists")
-    return attach(world, scene, f"{chosen}/", "", translation, rotation, None, chosen).multibodies[0]
+    return loading.attach(world, scene, f"{chosen}/", "", translation, rotation, None, chosen).multibodies[0]
 
 
 def _anchor(scene: Scene, body: Body, name: str) -> None:
@@ -179,7 +171,7 @@ class SkeletonToMultibodyOptions(Options):
 
 
 def build_multibody_from_skeleton(
-    world: World, skeleton: SceneSource, options: SkeletonToMultibodyOptions | None = None
+    world: World, skeleton: loading.SceneSource, options: SkeletonToMultibodyOptions | None = None
 ) -> Multibody:
     """A multibody from a description or a file, with what the options choose of it.
 

@@ -100,11 +100,7 @@ class StateSpace(KnownNames):
         return self
 
     def add_variables(
-        self,
-        names: Iterable[str],
-        *,
-        lower: float | VectorLike = -np.inf,
-        upper: float | VectorLike = np.inf,
+        self, names: Iterable[str], *, lower: float | VectorLike = -np.inf, upper: float | VectorLike = np.inf
     ) -> StateSpace:
         """Add variables of one number each; all of them, or none when one is refused.
 

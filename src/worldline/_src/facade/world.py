@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from weakref import WeakMethod
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from worldline._src.errors import ArgumentError, BusyError, OperationError, require_kind
 from worldline._src.facade import (
@@ -30,6 +29,7 @@ from worldline._src.facade import (
     contacts,
     edit,
     end_effector,
+    kinds,
     loading,
     loop_closure,
     marker,
@@ -38,6 +38,7 @@ from worldline._src.facade import (
     requirements,
     scene_options,
     shapes,
+    step_functions,
     step_report,
     values,
     world_copies,
@@ -54,22 +55,14 @@ from worldline._src.facade.collections import (
 )
 from worldline._src.facade.connections import Connections
 from worldline._src.facade.contacts import Contact, ContactForce
+from worldline._src.facade.delegation import of_part
 from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.executors import ComputeExecutor, require_executor, step_arguments
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.ignored_pairs import IgnoredPairs
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.joint_spec import JointSpec
-from worldline._src.facade.kinds import (
-    ComputeAcceleratorPolicy,
-    ContactGradientMode,
-    ContactSolverMethod,
-    LoopClosureFamily,
-    PhysicalParameter,
-    RigidBodySolver,
-    WorldSyncStage,
-)
-from worldline._src.facade.known_names import KnownNames, returns_read_only
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec, follow_frame
@@ -77,29 +70,20 @@ from worldline._src.facade.marker import Marker
 from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
+    WORLD_DEFAULTS,
     DeactivationOptions,
     MultibodyOptions,
+    WorldKeywords,
     WorldOptions,
     variational_options,
 )
-from worldline._src.facade.quantities import Quantity
+from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.facade.replay import Replay, ReplayCheck
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.sensors import Sensor, SensorCollection
 from worldline._src.facade.settings import Settings, option
 from worldline._src.facade.snapshots import Snapshot
-from worldline._src.facade.step_functions import (
-    CONTROLLER,
-    FORCE_ELEMENT,
-    NATIVE,
-    OBSERVER,
-    StepFunction,
-    StepFunctions,
-    WorksOn,
-    WorldStepContext,
-    works_on_keywords,
-)
 from worldline._src.facade.step_inspection import StepInspection, WorldMemoryDiagnostics
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
@@ -108,14 +92,14 @@ from worldline._src.facade.world_balance import WorldBalance
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_kind import known_kind
 from worldline._src.facade.world_state import WorldControl, WorldState
-from worldline._src.later import DeferredModule, without_collection
+from worldline._src.keywords import shared_keywords
+from worldline._src.later import deferred_modules, without_collection
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.geometry import SiteShape
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
-from worldline._src.step.balance import PointsLike
-from worldline._src.step.divergence import DIVERGENCE_LIMIT, DivergencePolicy
+from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.pipeline import WorldStepPipeline
 from worldline._src.step.profiling import WorldStepProfile
 from worldline._src.step.thread_guard import FREE, STEP
@@ -153,21 +137,25 @@ if TYPE_CHECKING:
     from worldline._src.facade.visibility import VisibilityQueries
     from worldline._src.model.model import Model
 else:
-    derivatives = DeferredModule("facade.derivatives")
-    explain = DeferredModule("facade.explain")
-    fingerprint = DeferredModule("facade.fingerprint")
-    jobs = DeferredModule("facade.jobs")
-    keyframes = DeferredModule("facade.keyframes")
-    kinematics_report = DeferredModule("facade.kinematics_report")
-    ledger = DeferredModule("facade.ledger")
-    persistence = DeferredModule("facade.persistence")
-    physical_parameters = DeferredModule("facade.physical_parameters")
-    queries = DeferredModule("facade.queries")
-    state_binding = DeferredModule("facade.state_binding")
-    state_vectors = DeferredModule("facade.state_vectors")
-    visibility = DeferredModule("facade.visibility")
+    (
+        derivatives, explain, fingerprint, jobs, keyframes, kinematics_report, ledger, persistence,
+        physical_parameters, queries, state_binding, state_vectors, visibility,
+    ) = deferred_modules(
+        "facade",
+        "derivatives explain fingerprint jobs keyframes kinematics_report ledger persistence "
+        "physical_parameters queries state_binding state_vectors visibility",
+    )  # fmt: skip
 
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
+
+
+def _whole_vector(name: str, doc: str, **which: bool) -> Quantity[Array, VectorLike]:
+    """State or controls of everything as one vector."""
+    return quantity(
+        lambda world: state_vectors.get_vector(world, **which),
+        lambda world, value: state_vectors.set_vector(world, value, name, **which),
+        doc,
+    )
 
 
 @known_kind
@@ -204,41 +192,15 @@ class World(KnownNames):
         (0.1, [0.0, 0.0, 0.4504595])
     """
 
+    @shared_keywords(WorldKeywords, **WORLD_DEFAULTS)
     def __init__(
         self,
         time_step: float = 0.001,
         *,
-        gravity: VectorLike | None = None,
-        differentiable: bool = False,
-        rigid_body_solver: RigidBodySolver = RigidBodySolver.SEQUENTIAL_IMPULSE,
-        multibody_options: MultibodyOptions | None = None,
-        contact_solver_method: ContactSolverMethod = ContactSolverMethod.AUTOMATIC,
-        contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
-        compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
-        deactivation_options: DeactivationOptions | None = None,
-        dtype: DTypeLike = np.float64,
-        strict_solver_resolution: bool = False,
-        divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
-        divergence_limit: float = DIVERGENCE_LIMIT,
-        contact_sweeps: int = 0,
         options: WorldOptions | None = None,
+        **keywords: Unpack[WorldKeywords],
     ) -> None:
-        given = WorldOptions(
-            time_step,
-            gravity,
-            differentiable,
-            rigid_body_solver,
-            multibody_options,
-            contact_solver_method,
-            contact_gradient_mode,
-            compute_accelerator_policy,
-            deactivation_options,
-            dtype,
-            strict_solver_resolution,
-            divergence_policy,
-            divergence_limit,
-            contact_sweeps,
-        )
+        given = WorldOptions(time_step, **keywords)
         if options is not None:
             if not isinstance(options, WorldOptions):
                 raise values.ShapeError(f"options must be a WorldOptions, got {options!r}")
@@ -261,7 +223,7 @@ class World(KnownNames):
         self._inspection = StepInspection(self)
         self._parameters: list[physical_parameters.Parameter] = []
         self._options = options
-        self._functions = StepFunctions(self)
+        self._functions = step_functions.StepFunctions(self)
         self._scene = Scene()
         scene_options.set_contact_defaults(self._scene)
         self._runtime: Runtime | None = None
@@ -360,7 +322,7 @@ class World(KnownNames):
         *,
         frame_a: Frame | None = None,
         frame_b: Frame | None = None,
-        family: LoopClosureFamily = LoopClosureFamily.RIGID,
+        family: kinds.LoopClosureFamily = kinds.LoopClosureFamily.RIGID,
         offset_a: TransformLike | None = None,
         offset_b: TransformLike | None = None,
         distance: float = 0.0,
@@ -701,7 +663,7 @@ class World(KnownNames):
         """All options as one value; a copy."""
         return self._options.copy()
 
-    rigid_body_solver: Quantity[RigidBodySolver, RigidBodySolver] = option(
+    rigid_body_solver: Quantity[kinds.RigidBodySolver, kinds.RigidBodySolver] = option(
         "rigid_body_solver", "Method for free rigid bodies."
     )
 
@@ -709,17 +671,17 @@ class World(KnownNames):
         "multibody_options", "How multibodies are integrated; a copy, assign it back to change it."
     )
 
-    contact_solver_method: Quantity[ContactSolverMethod, ContactSolverMethod] = option(
+    contact_solver_method: Quantity[kinds.ContactSolverMethod, kinds.ContactSolverMethod] = option(
         "contact_solver_method",
         "How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran.",
     )
 
-    contact_gradient_mode: Quantity[ContactGradientMode, ContactGradientMode] = option(
+    contact_gradient_mode: Quantity[kinds.ContactGradientMode, kinds.ContactGradientMode] = option(
         "contact_gradient_mode", "Which derivative of contact is returned."
     )
 
-    compute_accelerator_policy: Quantity[ComputeAcceleratorPolicy, ComputeAcceleratorPolicy] = option(
-        "compute_accelerator_policy", "Where work may run."
+    compute_accelerator_policy: Quantity[kinds.ComputeAcceleratorPolicy, kinds.ComputeAcceleratorPolicy] = (
+        option("compute_accelerator_policy", "Where work may run.")
     )
 
     deactivation_options: Quantity[DeactivationOptions, DeactivationOptions] = option(
@@ -1076,9 +1038,8 @@ class World(KnownNames):
 
     # ---- state as vectors
 
-    @property
-    @returns_read_only
-    def state_vector(self) -> Array:
+    state_vector = _whole_vector(
+        "state_vector",
         """All state as one vector in the layout of `state_space()`, x = [q; qdot; activations].
 
         A rigid body has 7 numbers (position, xyzw) and 6 velocities: the whole pose, not only where it is.
@@ -1086,42 +1047,24 @@ class World(KnownNames):
         written later is the same mechanical state, but the solver starts from other forces, so contacts agree
         to the tolerance of the solver only; `get_state` and `set_state`, replay frames and `clone` keep the
         start of the solver too.
-        """
-        return state_vectors.get_vector(self)
-
-    @state_vector.setter
-    def state_vector(self, value: VectorLike) -> None:
-        state_vectors.set_vector(self, value, "state_vector")
-
-    @property
-    @returns_read_only
-    def control_vector(self) -> Array:
-        """All controls as one vector in the layout of `control_space()`, (num_efforts,)."""
-        return state_vectors.get_vector(self, control=True)
-
-    @control_vector.setter
-    def control_vector(self, value: VectorLike) -> None:
-        state_vectors.set_vector(self, value, "control_vector", control=True)
-
-    @property
-    @returns_read_only
-    def rigid_body_state_vector(self) -> Array:
-        """Poses of all rigid bodies, then their velocities, (13 num_rigid_bodies,)."""
-        return state_vectors.get_vector(self, rigid_only=True)
-
-    @rigid_body_state_vector.setter
-    def rigid_body_state_vector(self, value: VectorLike) -> None:
-        state_vectors.set_vector(self, value, "rigid_body_state_vector", rigid_only=True)
-
-    @property
-    @returns_read_only
-    def rigid_body_control_vector(self) -> Array:
-        """Held torque, then force of every rigid body, world axes, (num_rigid_body_efforts,)."""
-        return state_vectors.get_vector(self, control=True, rigid_only=True)
-
-    @rigid_body_control_vector.setter
-    def rigid_body_control_vector(self, value: VectorLike) -> None:
-        state_vectors.set_vector(self, value, "rigid_body_control_vector", control=True, rigid_only=True)
+        """,
+    )
+    control_vector = _whole_vector(
+        "control_vector",
+        "All controls as one vector in the layout of `control_space()`, (num_efforts,).",
+        control=True,
+    )
+    rigid_body_state_vector = _whole_vector(
+        "rigid_body_state_vector",
+        "Poses of all rigid bodies, then their velocities, (13 num_rigid_bodies,).",
+        rigid_only=True,
+    )
+    rigid_body_control_vector = _whole_vector(
+        "rigid_body_control_vector",
+        "Held torque, then force of every rigid body, world axes, (num_rigid_body_efforts,).",
+        control=True,
+        rigid_only=True,
+    )
 
     @property
     def num_efforts(self) -> int:
@@ -1300,54 +1243,10 @@ class World(KnownNames):
         """World frame [m], (3,); the origin when nothing has mass."""
         return metrics.center_of_mass(self)
 
-    def get_support_polygon(self, points: PointsLike | None = None) -> Array:
-        """Hull of what everything stands on, seen along gravity, counterclockwise from above, (n, 3) [m].
+    get_support_polygon = of_part("_balance", WorldBalance.get_support_polygon)
 
-        Args:
-            points: world frame [m], (n, 3). When None, the contacts of the last step that push between what
-                moves and what stands: the world itself, static bodies and fixed links.
-        """
-        return self._balance.get_support_polygon(points)
-
-    def get_zero_moment_point(self, acceleration: VectorLike | None = None, *, height: float = 0.0) -> Array:
-        """Where on a level plane one push would carry the motion of everything, world frame [m], (3,).
-
-        What cannot move stands by itself and does not count.
-
-        Args:
-            acceleration: of all degrees of freedom, rigid bodies and multibodies in the order of
-                `state_space()`, (6 num_rigid_bodies + num_dofs,); those of the last step when None.
-            height: of the plane along the vertical through the world's origin [m].
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> box = world.add_rigid_body("box", position=(0.25, 0, 1))
-            >>> world.get_zero_moment_point([0] * 6).tolist()
-            [0.25, 0.0, 0.0]
-        """
-        return self._balance.get_zero_moment_point(acceleration, height=height)
-
-    def get_balance_margin(
-        self, point: VectorLike | None = None, *, points: PointsLike | None = None
-    ) -> float:
-        """How far a point is inside the support polygon, seen along gravity [m]; negative outside.
-
-        Args:
-            point: world frame [m], (3,); the centre of mass of what can move when None.
-            points: what it stands on, as in `get_support_polygon`.
-
-        Example:
-            >>> from worldline import collision, simulation as sx
-            >>> world = sx.World()
-            >>> ground = world.add_ground_plane()
-            >>> box = world.add_rigid_body("box", position=(0, 0, 0.5))
-            >>> box.add_collision_shape(collision.CollisionShape.box((0.2, 0.3, 0.5)))
-            >>> world.step(n=100)
-            >>> round(world.get_balance_margin(), 6)
-            0.2
-        """
-        return self._balance.get_balance_margin(point, points=points)
+    get_zero_moment_point = of_part("_balance", WorldBalance.get_zero_moment_point)
+    get_balance_margin = of_part("_balance", WorldBalance.get_balance_margin)
 
     # ---- contacts
 
@@ -1572,20 +1471,11 @@ class World(KnownNames):
 
     # ---- pairs that never touch
 
-    def set_collision_pair_ignored(self, first: BodyLike, second: BodyLike, ignored: bool = True) -> None:
-        """Let two bodies pass through each other, or no longer; None is the world with its fixed shapes.
+    set_collision_pair_ignored = of_part("_ignored_pairs", IgnoredPairs.set_collision_pair_ignored)
 
-        Possible at any time; the order does not matter.
-        """
-        self._ignored_pairs.set_collision_pair_ignored(first, second, ignored)
+    is_collision_pair_ignored = of_part("_ignored_pairs", IgnoredPairs.is_collision_pair_ignored)
 
-    def is_collision_pair_ignored(self, first: BodyLike, second: BodyLike) -> bool:
-        """Whether two bodies are set to pass through each other."""
-        return self._ignored_pairs.is_collision_pair_ignored(first, second)
-
-    def clear_ignored_collision_pairs(self) -> None:
-        """Ignore no pairs."""
-        self._ignored_pairs.clear_ignored_collision_pairs()
+    clear_ignored_collision_pairs = of_part("_ignored_pairs", IgnoredPairs.clear_ignored_collision_pairs)
 
     @property
     def num_ignored_collision_pairs(self) -> int:
@@ -1629,124 +1519,56 @@ class World(KnownNames):
         """Number of joints that the World owns."""
         return self._connections.num_joints
 
-    def get_joint(self, name: str) -> WorldJoint | None:
-        """The joint of a name, None when there is none."""
-        return self._connections.get_joint(name)
+    get_joint = of_part("_connections", Connections.get_joint)
 
-    def has_joint(self, name: str) -> bool:
-        """Whether the World owns a joint of this name."""
-        return self._connections.has_joint(name)
+    has_joint = of_part("_connections", Connections.has_joint)
 
     # ---- distance springs
 
-    def add_rigid_body_distance_spring(
-        self,
-        name: str,
-        parent: RigidBody,
-        child: RigidBody,
-        rest_length: float,
-        stiffness: float,
-        *,
-        parent_anchor: VectorLike | None = None,
-        child_anchor: VectorLike | None = None,
-        damping: float = 0.0,
-    ) -> None:
-        """A spring along the line between two points of two bodies.
+    add_rigid_body_distance_spring = of_part("_connections", Connections.add_rigid_body_distance_spring)
 
-        Args:
-            name: unique among the springs.
-            parent: first body.
-            child: second body.
-            rest_length: where it pulls with nothing [m].
-            stiffness: [N/m], positive.
-            parent_anchor: point of the first body in its frame [m], (3,); its origin when None.
-            child_anchor: the same for the second; both are given or none.
-            damping: [N s/m].
-        """
-        self._connections.add_rigid_body_distance_spring(
-            name,
-            parent,
-            child,
-            rest_length,
-            stiffness,
-            parent_anchor=parent_anchor,
-            child_anchor=child_anchor,
-            damping=damping,
-        )
+    has_rigid_body_distance_spring = of_part("_connections", Connections.has_rigid_body_distance_spring)
 
-    def has_rigid_body_distance_spring(self, name: str) -> bool:
-        """Whether there is a spring of this name."""
-        return self._connections.has_rigid_body_distance_spring(name)
+    get_rigid_body_distance_spring_parameters = of_part(
+        "_connections", Connections.get_rigid_body_distance_spring_parameters
+    )
 
-    def get_rigid_body_distance_spring_parameters(self, name: str) -> tuple[float, float]:
-        """Length at rest [m] and stiffness [N/m] of a spring."""
-        return self._connections.get_rigid_body_distance_spring_parameters(name)
+    set_rigid_body_distance_spring_parameters = of_part(
+        "_connections", Connections.set_rigid_body_distance_spring_parameters
+    )
 
-    def set_rigid_body_distance_spring_parameters(
-        self, name: str, rest_length: float, stiffness: float
-    ) -> None:
-        """Change a spring, also between steps."""
-        self._connections.set_rigid_body_distance_spring_parameters(name, rest_length, stiffness)
-
-    def remove_rigid_body_distance_spring(self, name: str) -> None:
-        """Take a spring out, in design mode or within `edit()`."""
-        self._connections.remove_rigid_body_distance_spring(name)
+    remove_rigid_body_distance_spring = of_part("_connections", Connections.remove_rigid_body_distance_spring)
 
     # ---- equality constraints of a scene
 
-    def add_equality(self, equality: Any) -> None:
-        """Add an equality constraint of the description, such as `msd.EqualityConnect`, in design mode.
+    add_equality = of_part("_connections", Connections.add_equality)
 
-        It refers to links, joints, sites and tendons by their names in the description: that of a rigid body
-        is its own, that of a link or joint has its multibody in front, such as "arm/tip". A copy is kept.
-        Without a name it gets one; `is_equality_active`, `set_equality_active` and `get_equality_force` take
-        names.
+    is_equality_active = of_part("_connections", Connections.is_equality_active)
 
-        Example:
-            >>> from worldline import msd
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> a = world.add_rigid_body("a", position=(1, 0, 0))
-            >>> hook = msd.ConnectConstraintType.link_anchor("a", (-1, 0, 0))
-            >>> world.add_equality(msd.EqualityConnect(name="hook", connect_type=hook))
-            >>> world.is_equality_active("hook")
-            True
-        """
-        self._connections.add_equality(equality)
+    set_equality_active = of_part("_connections", Connections.set_equality_active)
 
-    def is_equality_active(self, name: str) -> bool:
-        """Whether an equality constraint of the scene acts."""
-        return self._connections.is_equality_active(name)
-
-    def set_equality_active(self, name: str, active: bool) -> None:
-        """Switch an equality constraint of the scene on or off, also between steps."""
-        self._connections.set_equality_active(name, active)
-
-    def get_equality_force(self, name: str) -> Array:
-        """What the last step did by an equality constraint.
-
-        Of points and poses: torque [N m] and force [N] on the first end, world axes, (6,); the second feels
-        the opposite. Of joints and tendons: the generalized force that follows [N or N m], (1,).
-        """
-        return self._connections.get_equality_force(name)
+    get_equality_force = of_part("_connections", Connections.get_equality_force)
 
     # ---- the step as something to look at
 
     @overload
     def sync(
-        self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: ComputeExecutor | None = None
+        self,
+        stage: kinds.WorldSyncStage = kinds.WorldSyncStage.KINEMATICS,
+        *,
+        executor: ComputeExecutor | None = None,
     ) -> None: ...
 
     @overload
-    def sync(self, executor: ComputeExecutor, stage: WorldSyncStage = ..., /) -> None: ...
+    def sync(self, executor: ComputeExecutor, stage: kinds.WorldSyncStage = ..., /) -> None: ...
 
     @overload
-    def sync(self, executor: ComputeExecutor, /, *, stage: WorldSyncStage = ...) -> None: ...
+    def sync(self, executor: ComputeExecutor, /, *, stage: kinds.WorldSyncStage = ...) -> None: ...
 
     def sync(
         self,
-        *given: WorldSyncStage | ComputeExecutor,
-        stage: WorldSyncStage | None = None,
+        *given: kinds.WorldSyncStage | ComputeExecutor,
+        stage: kinds.WorldSyncStage | None = None,
         executor: ComputeExecutor | None = None,
     ) -> None:
         """Bring poses and velocities up to date now; time does not pass.
@@ -1761,7 +1583,7 @@ class World(KnownNames):
 
     def update_kinematics(self, executor: ComputeExecutor | None = None) -> None:
         """The same as `sync(WorldSyncStage.KINEMATICS)`."""
-        self.sync(WorldSyncStage.KINEMATICS, executor=executor)
+        self.sync(kinds.WorldSyncStage.KINEMATICS, executor=executor)
 
     def _repr_html_(self) -> str:
         from worldline._src.facade.notebook import world_html
@@ -2001,7 +1823,7 @@ class World(KnownNames):
     def add_differentiable_parameter(
         self,
         body: RigidBody | Link | Joint | World,
-        parameter: PhysicalParameter,
+        parameter: kinds.PhysicalParameter,
         *,
         lower_bound: float | None = None,
         upper_bound: float | None = None,
@@ -2059,14 +1881,14 @@ class World(KnownNames):
 
     # ---- functions and kernels of the user within steps
 
-    @works_on_keywords
+    @step_functions.works_on_keywords
     def add_controller(
         self,
         name: str,
-        function: Callable[[WorldStepContext], object] | Kernel,
+        function: Callable[[step_functions.WorldStepContext], object] | Kernel,
         *,
         period: float | None = None,
-        **works_on: Unpack[WorksOn],
+        **works_on: Unpack[step_functions.WorksOn],
     ) -> None:
         """Call a function at the start of every step, or of one step each `period`, to write commands.
 
@@ -2103,14 +1925,14 @@ class World(KnownNames):
             >>> hinge.position.round(3).tolist()
             [0.504]
         """
-        self._functions.add(name, CONTROLLER, function, period, **works_on)
+        self._functions.add(name, step_functions.CONTROLLER, function, period, **works_on)
 
-    @works_on_keywords
+    @step_functions.works_on_keywords
     def add_force_element(
         self,
         name: str,
-        function: Callable[[WorldStepContext], object] | Kernel,
-        **works_on: Unpack[WorksOn],
+        function: Callable[[step_functions.WorldStepContext], object] | Kernel,
+        **works_on: Unpack[step_functions.WorksOn],
     ) -> None:
         """Call a function in every evaluation of the dynamics, to add forces; see `add_controller`.
 
@@ -2127,15 +1949,15 @@ class World(KnownNames):
             >>> ball.linear_velocity.round(9).tolist()
             [0.0, 0.0, 0.0]
         """
-        self._functions.add(name, FORCE_ELEMENT, function, **works_on)
+        self._functions.add(name, step_functions.FORCE_ELEMENT, function, **works_on)
 
-    @works_on_keywords
+    @step_functions.works_on_keywords
     def add_stage(
         self,
         name: str,
-        function: Callable[[WorldStepContext], object] | Kernel,
+        function: Callable[[step_functions.WorldStepContext], object] | Kernel,
         place: str,
-        **works_on: Unpack[WorksOn],
+        **works_on: Unpack[step_functions.WorksOn],
     ) -> None:
         """Add a stage to the pipeline of a step: a function or kernel that changes what the step computes.
 
@@ -2160,9 +1982,9 @@ class World(KnownNames):
         """
         self._functions.add_stage(name, function, place, **works_on)
 
-    def add_observer(self, name: str, function: Callable[[WorldStepContext], object]) -> None:
+    def add_observer(self, name: str, function: Callable[[step_functions.WorldStepContext], object]) -> None:
         """Call a function at the end of every step, with its result in `q` and `v`; see `add_controller`."""
-        self._functions.add(name, OBSERVER, function)
+        self._functions.add(name, step_functions.OBSERVER, function)
 
     def remove_step_function(self, name: str) -> None:
         """Run a controller, force element, stage or observer no more; a KeyError when none has that name."""
@@ -2186,14 +2008,14 @@ class World(KnownNames):
             'native'
         """
         detector = self._functions.detector
-        return NATIVE if detector is None else detector.name
+        return step_functions.NATIVE if detector is None else detector.name
 
     @collision_detector.setter
     def collision_detector(self, value: str | CollisionDetector) -> None:
         self._functions.set_detector(value)
 
     @property
-    def step_functions(self) -> tuple[StepFunction, ...]:
+    def step_functions(self) -> tuple[step_functions.StepFunction, ...]:
         """Controllers, force elements, stages and observers, in the order in which they were added."""
         return self._functions.all
 

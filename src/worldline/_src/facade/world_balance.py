@@ -29,13 +29,33 @@ class WorldBalance:
         self._world = world
 
     def get_support_polygon(self, points: PointsLike | None = None) -> Array:
-        """See `World.get_support_polygon`."""
+        """Hull of what everything stands on, seen along gravity, counterclockwise from above, (n, 3) [m].
+
+        Args:
+            points: world frame [m], (n, 3). When None, the contacts of the last step that push between what
+                moves and what stands: the world itself, static bodies and fixed links.
+        """
         places = self._ground_points() if points is None else values.array(points, "points")
         return balance.support_polygon(places, up=self._up())
 
     @exclusive
     def get_zero_moment_point(self, acceleration: VectorLike | None = None, *, height: float = 0.0) -> Array:
-        """See `World.get_zero_moment_point`."""
+        """Where on a level plane one push would carry the motion of everything, world frame [m], (3,).
+
+        What cannot move stands by itself and does not count.
+
+        Args:
+            acceleration: of all degrees of freedom, rigid bodies and multibodies in the order of
+                `state_space()`, (6 num_rigid_bodies + num_dofs,); those of the last step when None.
+            height: of the plane along the vertical through the world's origin [m].
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", position=(0.25, 0, 1))
+            >>> world.get_zero_moment_point([0] * 6).tolist()
+            [0.25, 0.0, 0.0]
+        """
         world = self._world
         runtime = world._live()
         level = values.real(height, "height")
@@ -56,7 +76,22 @@ class WorldBalance:
     def get_balance_margin(
         self, point: VectorLike | None = None, *, points: PointsLike | None = None
     ) -> float:
-        """See `World.get_balance_margin`."""
+        """How far a point is inside the support polygon, seen along gravity [m]; negative outside.
+
+        Args:
+            point: world frame [m], (3,); the centre of mass of what can move when None.
+            points: what it stands on, as in `get_support_polygon`.
+
+        Example:
+            >>> from worldline import collision, simulation as sx
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane()
+            >>> box = world.add_rigid_body("box", position=(0, 0, 0.5))
+            >>> box.add_collision_shape(collision.CollisionShape.box((0.2, 0.3, 0.5)))
+            >>> world.step(n=100)
+            >>> round(world.get_balance_margin(), 6)
+            0.2
+        """
         place = self._moving_center() if point is None else values.vector3(point, "point")
         return balance.balance_margin(place, self.get_support_polygon(points), up=self._up())
 

@@ -20,11 +20,7 @@ from worldline._src.facade.kinds import JointType, drive_type, joint_type, scene
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
-from worldline._src.facade.world_joint_motor import (
-    DRIVEN,
-    checked_drive,
-    checked_range,
-)
+from worldline._src.facade.world_joint_motor import DRIVEN, checked_drive, checked_range
 from worldline._src.facade.world_joint_passive import PASSIVE, WorldJointPassive, set_passive
 from worldline._src.kernels.constraints.equality.rows import BROKEN, ON
 from worldline._src.scene import closures as described

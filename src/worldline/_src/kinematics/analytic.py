@@ -11,19 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, FixedAttributes
+from worldline._src.kinematics import subproblems
 from worldline._src.kinematics.problems import bounds_of, columns_of, row_of
 from worldline._src.kinematics.screw_chain import ScrewChain
 from worldline._src.kinematics.subjects import subject_of
-from worldline._src.kinematics.subproblems import (
-    angle_about,
-    circle_angles,
-    cross,
-    is_across,
-    planar_turns,
-    rotation_about,
-    three_turns,
-    three_turns_of_point,
-)
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, pose_of
 from worldline._src.math.lie_groups import pose_to_transform, se3_inverse
 from worldline._src.math.rotations import wrap_angle
@@ -63,10 +54,12 @@ def _wrist(chain: ScrewChain, G: Array, guess: Array) -> Branches:
     W = chain.meeting_point(3, 6)
     assert W is not None
     found = []
-    arm = three_turns_of_point(chain.h[:3], chain.p[:3], W, G[:3, :3] @ W + G[:3, 3], guess[:3], chain.length)
+    arm = subproblems.three_turns_of_point(
+        chain.h[:3], chain.p[:3], W, G[:3, :3] @ W + G[:3, 3], guess[:3], chain.length
+    )
     for first in arm:
         R: Array = chain.product(np.array(first))[:3, :3].T @ G[:3, :3]
-        found += [np.array([*first, *last]) for last in three_turns(chain.h[3:6], R, guess[3:6])]
+        found += [np.array([*first, *last]) for last in subproblems.three_turns(chain.h[3:6], R, guess[3:6])]
     return found
 
 
@@ -81,25 +74,31 @@ def _parallel(chain: ScrewChain, G: Array, guess: Array) -> Branches:
     across = goal - along
     # n E1^-1 goal = n Q
     d = n @ (Q - chain.p[0]) - n @ along
-    first = circle_angles(n @ across, -(n @ cross(h1, across)), d, chain.length)
+    first = subproblems.circle_angles(n @ across, -(n @ subproblems.cross(h1, across)), d, chain.length)
     found = []
     for a1 in [float(guess[0])] if first is None else first:
-        R = rotation_about(h1, a1).T @ G[:3, :3]
+        R = subproblems.rotation_about(h1, a1).T @ G[:3, :3]
         h5, h6 = chain.h[4], chain.h[5]
         along = h5 * (h5 @ h6)
-        fifth = circle_angles(n @ (h6 - along), n @ cross(h5, h6), n @ (R @ h6) - n @ along, 1.0)
+        fifth = subproblems.circle_angles(
+            n @ (h6 - along), n @ subproblems.cross(h5, h6), n @ (R @ h6) - n @ along, 1.0
+        )
         for a5 in [float(guess[4])] if fifth is None else fifth:
-            seen, w = rotation_about(h5, a5).T @ n, R.T @ n
-            a6 = angle_about(h6, w, seen) if is_across(h6, seen, 1e3) else float(guess[5])
+            seen, w = subproblems.rotation_about(h5, a5).T @ n, R.T @ n
+            a6 = (
+                subproblems.angle_about(h6, w, seen)
+                if subproblems.is_across(h6, seen, 1e3)
+                else float(guess[5])
+            )
             T = np.linalg.inv(chain.turn(0, a1)) @ G @ np.linalg.inv(chain.product(np.array([a5, a6]), 4))
-            flat = planar_turns(chain.h[1:4], chain.p[1:4], T, guess[1:4], chain.length)
+            flat = subproblems.planar_turns(chain.h[1:4], chain.p[1:4], T, guess[1:4], chain.length)
             found += [np.array([a1, *middle, a5, a6]) for middle in flat]
     return found
 
 
 def _planar(chain: ScrewChain, G: Array, guess: Array) -> Branches:
     """Three parallel axes and a pose of their plane."""
-    return [np.array(each) for each in planar_turns(chain.h, chain.p, G, guess, chain.length)]
+    return [np.array(each) for each in subproblems.planar_turns(chain.h, chain.p, G, guess, chain.length)]
 
 
 def _mirrored(rule: Rule) -> Rule:
@@ -270,7 +269,7 @@ class AnalyticIk(FixedAttributes):
         wrist = chain.turn(3, float(angles[3])) @ np.append(W, 1.0)
         n = R @ (wrist[:3] - S)
         n = n / np.linalg.norm(n)
-        return angle_about(n, _reference(chain.h[0], n), R @ _elbow(chain, S, R.T @ n))
+        return subproblems.angle_about(n, _reference(chain.h[0], n), R @ _elbow(chain, S, R.T @ n))
 
     def _seven(self, chain: ScrewChain, G: Array, guess: Array, elbow: float) -> Branches:
         """A spherical shoulder S, axis 4 and a spherical wrist W: the distance of S and W gives angle 4, the
@@ -280,9 +279,11 @@ class AnalyticIk(FixedAttributes):
         goal = G[:3, :3] @ W + G[:3, 3] - S
         h4, arm = chain.h[3], W - chain.p[3]
         along = h4 * (h4 @ arm)
-        u, v, c0 = arm - along, cross(h4, arm), chain.p[3] + along - S
+        u, v, c0 = arm - along, subproblems.cross(h4, arm), chain.p[3] + along - S
         d = (goal @ goal - c0 @ c0 - u @ u) / chain.length
-        fourth = circle_angles(2.0 * c0 @ u / chain.length, 2.0 * c0 @ v / chain.length, d, chain.length)
+        fourth = subproblems.circle_angles(
+            2.0 * c0 @ u / chain.length, 2.0 * c0 @ v / chain.length, d, chain.length
+        )
         distance = float(np.linalg.norm(goal))
         if distance < 1e-9 * chain.length:
             return []
@@ -293,12 +294,12 @@ class AnalyticIk(FixedAttributes):
             w = w / np.linalg.norm(w)
             e = _elbow(chain, S, w)
             # the turn of the shoulder that takes w to n, and the elbow to its angle from the reference
-            side = rotation_about(n, elbow) @ _reference(chain.h[0], n)
+            side = subproblems.rotation_about(n, elbow) @ _reference(chain.h[0], n)
             here, there = _frame(w, e), _frame(n, side)
             R = there @ here.T
-            for first in three_turns(chain.h[:3], R, guess[:3]):
+            for first in subproblems.three_turns(chain.h[:3], R, guess[:3]):
                 known = chain.product(np.array([*first, a4]))[:3, :3]
-                last = three_turns(chain.h[4:7], known.T @ G[:3, :3], guess[4:7])
+                last = subproblems.three_turns(chain.h[4:7], known.T @ G[:3, :3], guess[4:7])
                 found += [np.array([*first, a4, *each]) for each in last]
         return found
 
@@ -336,7 +337,9 @@ class AnalyticIk(FixedAttributes):
         if point is not None:
             found = [
                 np.array(each)
-                for each in three_turns_of_point(chain.h, chain.p, point, goal, guess, chain.length)
+                for each in subproblems.three_turns_of_point(
+                    chain.h, chain.p, point, goal, guess, chain.length
+                )
             ]
         else:
             G = goal @ np.linalg.inv(chain.M)
@@ -387,16 +390,20 @@ def _elbow(chain: ScrewChain, S: Array, w: Array) -> Array:
     """From the shoulder to the elbow at zero angles of the shoulder; across axis 4 where it is on the line
     to the wrist, along w, as for a stretched arm."""
     foot = chain.p[3] + chain.h[3] * (chain.h[3] @ (S - chain.p[3])) - S
-    return foot if is_across(w, foot, 1e3 * chain.length) else cross(chain.h[3], w)
+    return foot if subproblems.is_across(w, foot, 1e3 * chain.length) else subproblems.cross(chain.h[3], w)
 
 
 def _reference(axis: Array, n: Array) -> Array:
     """The direction from which the elbow angle is measured: the first axis, or one across it near n."""
-    return axis if is_across(n, axis, 1e3) else cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    return (
+        axis
+        if subproblems.is_across(n, axis, 1e3)
+        else subproblems.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    )
 
 
 def _frame(n: Array, side: Array) -> Array:
     """Axes along n and across it towards a side, 3x3."""
     y = side - n * (n @ side)
     y = y / np.linalg.norm(y)
-    return np.column_stack([n, y, cross(n, y)])
+    return np.column_stack([n, y, subproblems.cross(n, y)])

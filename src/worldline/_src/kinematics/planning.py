@@ -362,10 +362,7 @@ class _Search:
 
     def shortened(self, points: list[Array], tries: int, rng: np.random.Generator) -> list[Array]:
         """Points with detours replaced by free lines between random points of the way."""
-        made = [
-            points[0],
-            *(b for a, b in pairwise(points) if np.abs(b - a).max() > 1e-12),
-        ]
+        made = [points[0], *(b for a, b in pairwise(points) if np.abs(b - a).max() > 1e-12)]
         for _ in range(tries):
             if len(made) < 3:
                 break

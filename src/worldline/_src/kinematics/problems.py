@@ -11,20 +11,8 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.kinematics import tasks
 from worldline._src.kinematics.subjects import Subject
-from worldline._src.kinematics.tasks import (
-    BalanceTask,
-    CenterOfMassTask,
-    ClosureTask,
-    CouplingTask,
-    LookAtTask,
-    OrientationTask,
-    PoseTask,
-    PositionTask,
-    PostureTask,
-    Task,
-    weights_of,
-)
 from worldline._src.model.model import Model
 from worldline._src.model.topology import chain_dofs
 from worldline._src.spatial.poses import IDENTITY, Array, compose, numbers, quaternion
@@ -44,47 +32,47 @@ def _goal(subject: Subject, task: Any, pose: Array, what: str) -> tuple[int, Arr
     return body, compose(X, pose)
 
 
-def row_of(subject: Subject, task: Task, start: Array) -> TaskRow:
+def row_of(subject: Subject, task: tasks.Task, start: Array) -> TaskRow:
     """A task as the kernels know it."""
-    if isinstance(task, PoseTask):
+    if isinstance(task, tasks.PoseTask):
         a, X = subject.frame(task.frame, "frame of a pose task")
         b, goal = _goal(subject, task, task.target, "a pose task")
         return TaskRow(
             ik.POSE, a, compose(X, task.offset), b, goal, tuple(task.weight), tolerance=task.tolerance
         )
-    if isinstance(task, PositionTask):
+    if isinstance(task, tasks.PositionTask):
         a, X = subject.frame(task.frame, "frame of a position task")
         b, goal = _goal(subject, task, _at(task.target), "a position task")
         X = compose(X, _at(task.point))
         return TaskRow(ik.POSITION, a, X, b, goal, tuple(task.weight), tolerance=task.tolerance)
-    if isinstance(task, OrientationTask):
+    if isinstance(task, tasks.OrientationTask):
         a, X = subject.frame(task.frame, "frame of an orientation task")
         b, goal = _goal(subject, task, _at(np.zeros(3), task.target), "an orientation task")
         return TaskRow(ik.ORIENTATION, a, X, b, goal, tuple(task.weight), tolerance=task.tolerance)
-    if isinstance(task, LookAtTask):
+    if isinstance(task, tasks.LookAtTask):
         a, X = subject.frame(task.frame, "frame of a look-at task")
         b, goal = _goal(subject, task, _at(task.target), "a look-at task")
         X = compose(X, _at(task.origin, _turn_z_to(task.axis)))
         return TaskRow(ik.LOOK_AT, a, X, b, goal, tuple(task.weight), tolerance=task.tolerance)
-    if isinstance(task, CenterOfMassTask):
+    if isinstance(task, tasks.CenterOfMassTask):
         if not np.any(subject.model.body_mass > 0.0):
             raise ArgumentError("a centre-of-mass task needs bodies with mass; there are none")
         target = _at(task.target)
         return TaskRow(ik.CENTER_OF_MASS, target=target, weight=tuple(task.weight), tolerance=task.tolerance)
-    if isinstance(task, BalanceTask):
+    if isinstance(task, tasks.BalanceTask):
         if not np.any(subject.model.body_mass > 0.0):
             raise ArgumentError("a balance task needs bodies with mass; there are none")
         return TaskRow(ik.POLYGON, weight=tuple(task.weight), tolerance=task.tolerance, edges=task.edges)
-    if isinstance(task, PostureTask):
+    if isinstance(task, tasks.PostureTask):
         return _posture_row(subject.model, task, start)
-    if isinstance(task, CouplingTask):
+    if isinstance(task, tasks.CouplingTask):
         first = _coordinate(subject, task.joint)
         second = -1 if task.other is None else _coordinate(subject, task.other)
         own = (task.ratio, task.offset)
         return TaskRow(
             ik.COUPLING, first, IDENTITY, second, weight=tuple(task.weight), own=own, tolerance=task.tolerance
         )
-    if isinstance(task, ClosureTask):
+    if isinstance(task, tasks.ClosureTask):
         row, weight = subject.closure(task.closure), float(task.weight[0])  # type: ignore[index]
         # rows that the family of the closure leaves free have no weight
         return row._replace(weight=tuple(weight * own for own in row.weight), tolerance=task.tolerance)
@@ -99,10 +87,10 @@ def _turn_z_to(axis: Array) -> Array:
     return quaternion(np.column_stack([x, np.cross(axis, x), axis]))
 
 
-def _posture_row(model: Model, task: PostureTask, start: Array) -> TaskRow:
+def _posture_row(model: Model, task: tasks.PostureTask, start: Array) -> TaskRow:
     nq, nv = model.joint_coord_count, model.joint_dof_count
     target = start if task.target is None else numbers(task.target, (nq,), "target of a posture task")
-    weight = weights_of(task.weight, nv, "weight of a posture task")
+    weight = tasks.weights_of(task.weight, nv, "weight of a posture task")
     return TaskRow(ik.POSTURE, tolerance=task.tolerance, posture=target, posture_weight=weight)
 
 

@@ -41,13 +41,7 @@ from worldline._src.model.shape_methods import ShapeMethods
 from worldline._src.scene.base import clone
 from worldline._src.scene.joints import MotionAxis, coordinate_count, motion_faults
 from worldline._src.scene.texts import unwritable
-from worldline._src.spatial.poses import (
-    VectorLike,
-    compose,
-    inverse,
-    numbers,
-    transform,
-)
+from worldline._src.spatial.poses import VectorLike, compose, inverse, numbers, transform
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -172,16 +172,14 @@ KINDS: dict[SceneType, SceneKind] = {
         JointType.PRISMATIC, lambda b, j, f, s: b.add_joint_prismatic(axis=joint_axis(j), **f, **s)
     ),
     SceneType.Screw: SceneKind(
-        JointType.SCREW,
-        lambda b, j, f, s: b.add_joint_screw(axis=joint_axis(j), pitch=j.pitch, **f, **s),
+        JointType.SCREW, lambda b, j, f, s: b.add_joint_screw(axis=joint_axis(j), pitch=j.pitch, **f, **s)
     ),
     SceneType.Universal: SceneKind(
         JointType.UNIVERSAL,
         lambda b, j, f, s: b.add_joint_universal(axis=joint_axis(j), axis2=j.axis2, **f, **s),
     ),
     SceneType.Planar: SceneKind(
-        JointType.PLANAR,
-        lambda b, j, f, s: b.add_joint_planar(axis=joint_axis(j), axis2=j.axis2, **f, **s),
+        JointType.PLANAR, lambda b, j, f, s: b.add_joint_planar(axis=joint_axis(j), axis2=j.axis2, **f, **s)
     ),
     SceneType.Euler: SceneKind(
         JointType.EULER, lambda b, j, f, s: b.add_joint_euler(order=j.euler_order.name.lower(), **f, **s)
@@ -191,15 +189,13 @@ KINDS: dict[SceneType, SceneKind] = {
     ),
     # between bodies these are two of the axes that a D6 joint may have: three would be another joint
     SceneType.Translational2D: SceneKind(
-        JointType.D6,
-        lambda b, j, f, s: b.add_joint_translational(axes=[joint_axis(j), j.axis2], **f, **s),
+        JointType.D6, lambda b, j, f, s: b.add_joint_translational(axes=[joint_axis(j), j.axis2], **f, **s)
     ),
     SceneType.Ball: SceneKind(JointType.BALL, lambda b, j, f, s: b.add_joint_ball(**f, **s)),
     SceneType.Free: SceneKind(JointType.FREE, _free),
     SceneType.D6: SceneKind(JointType.D6, _d6),
     SceneType.Distance: SceneKind(
-        JointType.DISTANCE,
-        lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j), **_free_settings(s)),
+        JointType.DISTANCE, lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j), **_free_settings(s))
     ),
     SceneType.Cable: SceneKind(JointType.CABLE, _cable),
     SceneType.Custom: SceneKind(JointType.CUSTOM, _custom),

@@ -25,9 +25,7 @@ from worldline._src.spatial.poses import Array, compose, transform
 Made = TypeVar("Made")
 
 
-def shared_when_empty(
-    rows: Callable[[World], Sized],
-) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+def shared_when_empty(rows: Callable[[World], Sized]) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
     """For makers of tables from scenes: scenes with no rows for a table share one, which is read-only."""
 
     def decorate(make: Callable[..., Made]) -> Callable[..., Made]:

@@ -174,12 +174,7 @@ def _start_velocity(builder: ModelBuilder, body: Body) -> None:
 
 
 def _add_joint(
-    trees: SceneTrees,
-    world: World,
-    parent: int,
-    child: int,
-    joint: Joint | FreeJoint,
-    local: Sequence[float],
+    trees: SceneTrees, world: World, parent: int, child: int, joint: Joint | FreeJoint, local: Sequence[float]
 ) -> None:
     """A joint of the scene; `local` is the child's pose in the parent where the scene is drawn."""
     builder, option = trees.builder, world.simulate_option

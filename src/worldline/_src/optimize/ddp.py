@@ -178,12 +178,7 @@ _optimizes = shared_keywords(
 
 
 @_optimizes
-def ilqr(
-    world: World,
-    actions: VectorLike,
-    cost: Cost,
-    **keywords: Unpack[Shooting],
-) -> TrajectoryResult:
+def ilqr(world: World, actions: VectorLike, cost: Cost, **keywords: Unpack[Shooting]) -> TrajectoryResult:
     """Optimise the actions of a World from the state it is in (iLQR with bounds, box-DDP).
 
     Args:
@@ -216,11 +211,7 @@ def ilqr(
 
 @_optimizes
 def multiple_shooting(
-    world: World,
-    actions: VectorLike,
-    states: VectorLike,
-    cost: Cost,
-    **keywords: Unpack[Shooting],
+    world: World, actions: VectorLike, states: VectorLike, cost: Cost, **keywords: Unpack[Shooting]
 ) -> TrajectoryResult:
     """As `ilqr`, from a guess of the states too, which need not follow from the actions.
 
@@ -334,11 +325,7 @@ def _prepare(
 
 
 def _optimize(
-    world: World,
-    actions: VectorLike,
-    states: VectorLike | None,
-    cost: Cost,
-    **keywords: Unpack[Shooting],
+    world: World, actions: VectorLike, states: VectorLike | None, cost: Cost, **keywords: Unpack[Shooting]
 ) -> TrajectoryResult:
     solver, u, run = _prepare(world, actions, cost, **keywords)
     return _improve(solver, u, states, run)

@@ -50,9 +50,7 @@ class Inertia(Struct):
         doc="Rotation of the principal axes in the link frame, xyzw, (4,).",
     )
     pos: Array | None = field(
-        default=None,
-        converter=OptionalOf(VECTOR3),
-        doc="Centre of mass in the link frame, m, (3,).",
+        default=None, converter=OptionalOf(VECTOR3), doc="Centre of mass in the link frame, m, (3,)."
     )
     full_inertia: list[float] | None = field(
         default=None,
@@ -203,9 +201,7 @@ class Link(Struct):
     )
     lights: Parts[Light] = field(default_factory=list[Light], doc="Lights on the link.")
     local_rotation: Array = field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        converter=QUATERNION,
-        doc="Rotation in the parent frame, xyzw, (4,).",
+        default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the parent frame, xyzw, (4,)."
     )
     local_translation: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."
@@ -327,20 +323,14 @@ class Frame(Struct):
         default=FrameKind.Fixed, doc="Fixed in its parent, or free to be placed during simulation."
     )
     parent_link: str | None = field(
-        default=None,
-        converter=OptionalOf(Ref("link")),
-        doc="Link it moves with; None is the world.",
+        default=None, converter=OptionalOf(Ref("link")), doc="Link it moves with; None is the world."
     )
     parent_frame: str | None = field(
-        default=None,
-        converter=OptionalOf(Ref("frame")),
-        doc="Frame it moves with, instead of a link.",
+        default=None, converter=OptionalOf(Ref("frame")), doc="Frame it moves with, instead of a link."
     )
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent, m, (3,).")
     orientation: Array = field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        converter=QUATERNION,
-        doc="Rotation in the parent, xyzw, (4,).",
+        default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the parent, xyzw, (4,)."
     )
 
 

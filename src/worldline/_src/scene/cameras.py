@@ -66,9 +66,7 @@ class Camera(Struct, kw_only=False):
 
     name: str | None = field(default=None, converter=OptionalOf(Name("camera")), doc="Name.")
     position: Array = field(
-        default=None,
-        converter=OrDefault(VECTOR3, (0.0, 0.0, 1.0)),
-        doc="Place in the parent frame, m, (3,).",
+        default=None, converter=OrDefault(VECTOR3, (0.0, 0.0, 1.0)), doc="Place in the parent frame, m, (3,)."
     )
     orientation: Array = field(
         default=None,
@@ -106,9 +104,7 @@ class Camera(Struct, kw_only=False):
         default=None, converter=OptionalOf(Numbers(2)), doc="Size of the sensor, m."
     )
     principal_point: list[float] | None = field(
-        default=None,
-        converter=OptionalOf(Numbers(2)),
-        doc="Optical axis on the sensor, from its centre, m.",
+        default=None, converter=OptionalOf(Numbers(2)), doc="Optical axis on the sensor, from its centre, m."
     )
 
 

@@ -28,9 +28,7 @@ class FrameRef(Struct):
     frame: str | None = field(default=None, converter=OptionalOf(Ref("frame")), doc="Frame.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Offset in its axes, m, (3,).")
     orientation: Array = field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        converter=QUATERNION,
-        doc="Rotation of the offset, xyzw, (4,).",
+        default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation of the offset, xyzw, (4,)."
     )
 
     @property
@@ -91,9 +89,7 @@ class LoopClosure(Struct):
         default=ClosureDynamicsPolicy.Solve, doc="Policy of a step."
     )
     spring: ImpedanceSpring | None = field(
-        default=None,
-        converter=OptionalOf(Nested(ImpedanceSpring)),
-        doc="Softness when solved; None is hard.",
+        default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness when solved; None is hard."
     )
     allow_collision: bool = field(default=False, doc="Whether the two connected links may touch.")
     initial_tolerance: float | None = field(

@@ -24,14 +24,7 @@ from worldline._src.scene.contexts import Rejected
 from worldline._src.scene.extraction import extract, find_link
 from worldline._src.scene.keyframe_resize import KeyframeResize
 from worldline._src.scene.kinds import WORLD, Rename, describe
-from worldline._src.scene.merging import (
-    MERGED_LISTS,
-    MERGED_TABLES,
-    NOT_MERGED,
-    ON_PARENT,
-    look,
-    resolve,
-)
+from worldline._src.scene.merging import MERGED_LISTS, MERGED_TABLES, NOT_MERGED, ON_PARENT, look, resolve
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 from worldline._src.scene.texts import TEXT, unwritable
 from worldline._src.scene.validate import check_structure, is_ground, movable_links

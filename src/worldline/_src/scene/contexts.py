@@ -218,11 +218,7 @@ class Writer(Walk):
     """
 
     def __init__(
-        self,
-        *,
-        binary: bool,
-        defaults: bool = False,
-        required: Mapping[str, tuple[str, ...]] | None = None,
+        self, *, binary: bool, defaults: bool = False, required: Mapping[str, tuple[str, ...]] | None = None
     ) -> None:
         super().__init__()
         self.binary = binary

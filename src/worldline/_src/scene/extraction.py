@@ -12,13 +12,7 @@ from worldline._src.scene.cameras import RotationTrack, TrackMode
 from worldline._src.scene.closures import DistanceSpring, GroundPoint, LoopClosure, WorldJoint
 from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
 from worldline._src.scene.hints import hint
-from worldline._src.scene.merging import (
-    MERGED_LISTS,
-    Entry,
-    entries,
-    look,
-    resolve,
-)
+from worldline._src.scene.merging import MERGED_LISTS, Entry, entries, look, resolve
 from worldline._src.scene.report import Report
 
 if TYPE_CHECKING:
@@ -62,8 +56,7 @@ def extract(world: World, link_name: str, report: Report) -> None:
         for index in range(len(found)):
             if index not in keep and path != "sensors.order":
                 report.left_out(
-                    f"$.{path}[{index}]",
-                    f"not attached: it belongs to more than link {link_name!r}",
+                    f"$.{path}[{index}]", f"not attached: it belongs to more than link {link_name!r}"
                 )
         found[:] = [value for index, value in enumerate(found) if index in keep]
     _drop_unused_assets(world)

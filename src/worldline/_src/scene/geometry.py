@@ -94,9 +94,7 @@ class GeomVisualAttrs(Struct):
     """How a geom looks."""
 
     color: list[float] | None = field(
-        default=None,
-        converter=OptionalOf(Numbers(4)),
-        doc="RGBA, 0 to 1; None leaves the material's.",
+        default=None, converter=OptionalOf(Numbers(4)), doc="RGBA, 0 to 1; None leaves the material's."
     )
     group: int = field(
         default=0, converter=GROUP, doc="Visibility group 0 to 7; 0, 1 and 2 are shown by default."
@@ -138,9 +136,7 @@ class Geometry(Struct):
     )
     name: str | None = field(default=None, converter=OptionalOf(Name("geom")), doc="Name.")
     orientation: Array = field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        converter=QUATERNION,
-        doc="Rotation in the link frame, xyzw, (4,).",
+        default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the link frame, xyzw, (4,)."
     )
     physics_material: PhysicsMaterial = field(default_factory=PhysicsMaterial, doc="Material.")
     position: Array = field(
@@ -188,9 +184,7 @@ class Site(Struct):
     )
     name: str | None = field(default=None, converter=OptionalOf(Name("site")), doc="Name.")
     orientation: Array = field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        converter=QUATERNION,
-        doc="Rotation in the link frame, xyzw, (4,).",
+        default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the link frame, xyzw, (4,)."
     )
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
@@ -198,7 +192,5 @@ class Site(Struct):
     rgba: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
     shape: Choice[SiteShape] = field(default=SiteShape.Sphere, doc="Shape.")
     size: list[float] = field(
-        default=(0.0, 0.0, 0.0),
-        converter=Numbers(3, minimum=0.0),
-        doc="Half sizes as for a `Geometry`, m.",
+        default=(0.0, 0.0, 0.0), converter=Numbers(3, minimum=0.0), doc="Half sizes as for a `Geometry`, m."
     )

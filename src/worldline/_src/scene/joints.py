@@ -270,9 +270,7 @@ class Joint(Struct):
     """
 
     actuator_force_limit: Range | None = field(
-        default=None,
-        converter=OptionalOf(RANGE),
-        doc="Bounds on the sum of actuator forces, N or N m.",
+        default=None, converter=OptionalOf(RANGE), doc="Bounds on the sum of actuator forces, N or N m."
     )
     armature: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia on each freedom, kg or kg m^2."
@@ -425,12 +423,7 @@ JOINTS: Final[dict[JointType, JointKind]] = {
     JointType.Distance: JointKind("DISTANCE", (7, 6), has_quaternion=True, own=("distance_limit",)),
     JointType.Cable: JointKind("CABLE", (2, 2), axes=1),
     JointType.Custom: JointKind(
-        "CUSTOM",
-        None,
-        own=("motion",),
-        count=_motion_count,
-        rule=_custom_rule,
-        is_portable=False,
+        "CUSTOM", None, own=("motion",), count=_motion_count, rule=_custom_rule, is_portable=False
     ),
 }
 """Every joint type."""

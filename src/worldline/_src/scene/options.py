@@ -159,14 +159,10 @@ class SimulateOption(Struct):
     disable_gravity: bool = field(default=False, doc="No gravity.")
     disable_limit: bool = field(default=False, doc="No limits.")
     friction_model: int = field(
-        default=2,
-        converter=Integer(minimum=0, maximum=2),
-        doc="Friction of contacts; see `FrictionModel`.",
+        default=2, converter=Integer(minimum=0, maximum=2), doc="Friction of contacts; see `FrictionModel`."
     )
     gravity: list[float] | None = field(
-        default=None,
-        converter=OptionalOf(Numbers(3)),
-        doc="Gravity, m/s^2; None is (0, 0, -9.81).",
+        default=None, converter=OptionalOf(Numbers(3)), doc="Gravity, m/s^2; None is (0, 0, -9.81)."
     )
     override_contact_force: ForceOverride | None = field(
         default=None, converter=OptionalOf(VariantOf(ForceOverride)), doc="For all contacts."

@@ -35,11 +35,7 @@ class Pose(NamedTuple):
         # twice the cross product of axis and vector
         d, e, f = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
         return np.array(
-            (
-                a + w * d + (y * f - z * e),
-                b + w * e + (z * d - x * f),
-                c + w * f + (x * e - y * d),
-            )
+            (a + w * d + (y * f - z * e), b + w * e + (z * d - x * f), c + w * f + (x * e - y * d))
         )
 
     def inverse(self) -> Pose:

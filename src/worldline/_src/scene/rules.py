@@ -13,19 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from worldline._src.scene import closures
 from worldline._src.scene.asset_specs import HFieldSource, MeshData
 from worldline._src.scene.bodies import Body, BodyKind, Frame, Inertia
-from worldline._src.scene.closures import (
-    DifferentiableParameter,
-    DistanceSpring,
-    FrameRef,
-    GroundContact,
-    JointCoupler,
-    LoopClosure,
-    LoopClosureFamily,
-    ProjectionPolicy,
-    WorldJoint,
-)
 from worldline._src.scene.constraints import EQUALITY_RULES, EqualityConnect, EqualityWeld
 from worldline._src.scene.contact import CollisionIgnores, ContactPair, PhysicsMaterial
 from worldline._src.scene.contexts import Probe
@@ -142,35 +132,35 @@ def _frame(frame: Frame, probe: Probe, path: str) -> None:
         probe.reject(path, "both a parent link and a parent frame", "one of them, or neither")
 
 
-def _frame_ref(ref: FrameRef, probe: Probe, path: str) -> None:
+def _frame_ref(ref: closures.FrameRef, probe: Probe, path: str) -> None:
     if ref.link is not None and ref.frame is not None:
         probe.reject(path, "both a link and a frame", "one of them, or neither for the world")
 
 
-def _ends(a: FrameRef, b: FrameRef, probe: Probe, path: str) -> None:
+def _ends(a: closures.FrameRef, b: closures.FrameRef, probe: Probe, path: str) -> None:
     if a.owner == b.owner:
         name = a.link or a.frame or "the world"
         probe.reject(path, f"{name!r} on both ends", "two distinct frames")
 
 
-def _closure(closure: LoopClosure, probe: Probe, path: str) -> None:
+def _closure(closure: closures.LoopClosure, probe: Probe, path: str) -> None:
     _ends(closure.frame_a, closure.frame_b, probe, path)
-    if closure.distance and closure.family is not LoopClosureFamily.Distance:
+    if closure.distance and closure.family is not closures.LoopClosureFamily.Distance:
         allowed = f"0, since the family is {closure.family.name}"
         probe.reject(f"{path}.distance", str(closure.distance), allowed)
 
 
-def _spring(spring: DistanceSpring, probe: Probe, path: str) -> None:
+def _spring(spring: closures.DistanceSpring, probe: Probe, path: str) -> None:
     _ends(spring.frame_a, spring.frame_b, probe, path)
 
 
-def _ground_contact(contact: GroundContact, probe: Probe, path: str) -> None:
+def _ground_contact(contact: closures.GroundContact, probe: Probe, path: str) -> None:
     if not np.any(contact.plane_normal):
         given = str(contact.plane_normal.tolist())
         probe.reject(f"{path}.plane_normal", given, "a vector with a direction")
 
 
-def _world_joint(joint: WorldJoint, probe: Probe, path: str) -> None:
+def _world_joint(joint: closures.WorldJoint, probe: Probe, path: str) -> None:
     _ends(joint.parent, joint.child, probe, path)
     if joint.joint.pos.any():
         allowed = "zero; the anchors are those of parent and child"
@@ -205,13 +195,13 @@ def _world_joint(joint: WorldJoint, probe: Probe, path: str) -> None:
             probe.reject(f"{path}.joint.{name}", "settings", "none for a joint between bodies")
 
 
-def _projection(policy: ProjectionPolicy, probe: Probe, path: str) -> None:
+def _projection(policy: closures.ProjectionPolicy, probe: Probe, path: str) -> None:
     if policy.start_stiffness > min(policy.linear_stiffness, policy.angular_stiffness):
         allowed = "no more than the stiffness of translation and rotation"
         probe.reject(f"{path}.start_stiffness", str(policy.start_stiffness), allowed)
 
 
-def _coupler(coupler: JointCoupler, probe: Probe, path: str) -> None:
+def _coupler(coupler: closures.JointCoupler, probe: Probe, path: str) -> None:
     if coupler.joint_dof == coupler.reference_dof:
         _distinct(coupler.joint, coupler.reference, probe, f"{path}.reference")
 
@@ -289,7 +279,7 @@ def _compile(options: CompileOptions, probe: Probe, path: str) -> None:
         probe.reject(f"{path}.inertia_groups", str(groups), "first <= last")
 
 
-def _parameter(parameter: DifferentiableParameter, probe: Probe, path: str) -> None:
+def _parameter(parameter: closures.DifferentiableParameter, probe: Probe, path: str) -> None:
     lower, upper = parameter.lower, parameter.upper
     if lower is None or upper is None:
         return
@@ -307,13 +297,13 @@ RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
     Joint: _joint,
     Body: _body,
     Frame: _frame,
-    FrameRef: _frame_ref,
-    LoopClosure: _closure,
-    DistanceSpring: _spring,
-    GroundContact: _ground_contact,
-    WorldJoint: _world_joint,
-    ProjectionPolicy: _projection,
-    JointCoupler: _coupler,
+    closures.FrameRef: _frame_ref,
+    closures.LoopClosure: _closure,
+    closures.DistanceSpring: _spring,
+    closures.GroundContact: _ground_contact,
+    closures.WorldJoint: _world_joint,
+    closures.ProjectionPolicy: _projection,
+    closures.JointCoupler: _coupler,
     EqualityConnect: _connect,
     EqualityWeld: _weld,
     **EQUALITY_RULES,
@@ -323,5 +313,5 @@ RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
     HFieldSource: _hfield,
     SimulateOption: _simulate,
     CompileOptions: _compile,
-    DifferentiableParameter: _parameter,
+    closures.DifferentiableParameter: _parameter,
 }

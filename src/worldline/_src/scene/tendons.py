@@ -9,13 +9,7 @@ from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.geometry import GROUP
 from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE
 from worldline._src.scene.texts import Name, Ref
-from worldline._src.scene.values import (
-    RANGE,
-    ImpedanceDamping,
-    ImpedanceSpring,
-    Range,
-    StiffnessDamping,
-)
+from worldline._src.scene.values import RANGE, ImpedanceDamping, ImpedanceSpring, Range, StiffnessDamping
 from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import Numbers
 

@@ -44,9 +44,7 @@ class Named:
     """
 
     def __init__(
-        self,
-        optional: Mapping[str, Callable[[], Any]] | Iterable[str] = (),
-        **items: Kind[Any, Any],
+        self, optional: Mapping[str, Callable[[], Any]] | Iterable[str] = (), **items: Kind[Any, Any]
     ) -> None:
         self.items = items
         self.defaults: dict[str, Callable[[], Any]] = (

@@ -231,6 +231,16 @@ def _solve(L, first, columns, x_io):
 
 
 @inline
+def _trees(header):
+    """The arenas of the trees: m, c, d."""
+    return (
+        address_as(header[s.TREE_M], int64),
+        address_as(header[s.TREE_C], float64),
+        address_as(header[s.TREE_D], float64),
+    )
+
+
+@inline
 def _columns(header, terms, values, x, y, out):
     """All rows of columns."""
     actuators = matrix(address_as(header[ACTUATORS], int64), 0, header[ACTUATOR_COUNT], 3)
@@ -239,11 +249,9 @@ def _columns(header, terms, values, x, y, out):
     nv, columns, numbers = header[s.NV], out.shape[1], address_as(header[s.NUMBERS], float64)
     lin, groups = s.linear_of(header), s.grouping_of(header)
     order, place = groups.order, groups.place
-    tm, tc = address_as(header[s.TREE_M], int64), address_as(header[s.TREE_C], float64)
-    td = address_as(header[s.TREE_D], float64)
+    tm, tc, td = _trees(header)
     h = step_view(tm, tc, td).time_step[0]
-    off = _residual_step(header, lin, groups, h)
-    activations = out.shape[0] - 2 * nv
+    off, activations = _residual_step(header, lin, groups, h), out.shape[0] - 2 * nv
     slopes = matrix(address_as(header[s.ACTIVATED], float64), 0, max(activations, 1), DOUBLES)
 
     # x = dr, y = d(M w)
@@ -382,11 +390,9 @@ def _pull_back(header, g, x, y, state):
     nv, numbers = header[s.NV], address_as(header[s.NUMBERS], float64)
     lin, groups = s.linear_of(header), s.grouping_of(header)
     order, place = groups.order, groups.place
-    tm, tc = address_as(header[s.TREE_M], int64), address_as(header[s.TREE_C], float64)
-    td = address_as(header[s.TREE_D], float64)
+    tm, tc, td = _trees(header)
     h = step_view(tm, tc, td).time_step[0]
-    off = _residual_step(header, lin, groups, h)
-    activations = g.shape[0] - 2 * nv
+    off, activations = _residual_step(header, lin, groups, h), g.shape[0] - 2 * nv
     slopes = matrix(address_as(header[s.ACTIVATED], float64), 0, max(activations, 1), DOUBLES)
 
     # through q' = q + h v'

@@ -33,26 +33,11 @@ from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import float64, int64
 from worldline._src.model import views
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.memory import (
-    address_as,
-    address_like,
-    call_stage,
-    constants_like,
-    matrix,
-    pointer_as,
-    vector,
-)
+from worldline._src.scalar import memory
 from worldline._src.scalar.ops import sqrt
-from worldline._src.spatial.motion import (
-    Force,
-    add_force,
-    load_force,
-    load_motion,
-    store_spatial,
-    velocity_at,
-)
+from worldline._src.spatial import motion as spatial_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot
-from worldline._src.step.reaching import contacts_of
+from worldline._src.step.reaching import contacts_of, pairs_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
@@ -109,28 +94,28 @@ def linear_size(nv: int, nlink: int) -> int:
 @inline
 def linear_of(header):
     """The plain numbers of derivatives."""
-    nv, nlink, x = header[NV], header[NLINK], address_as(header[NUMBERS], float64)
+    nv, nlink, x = header[NV], header[NLINK], memory.address_as(header[NUMBERS], float64)
     s, at, links = nv * nv, 6 * nv * nv, 6 * nv * nv + 59 * nv
     return Linear(
-        matrix(x, 0, nv, nv),
-        matrix(x, s, nv, nv),
-        matrix(x, 2 * s, nv, nv),
-        matrix(x, 3 * s, nv, nv),
-        vector(x, 4 * s, s),
-        vector(x, 5 * s, s),
-        matrix(x, at, nv, 8),
-        vector(x, at + 8 * nv, nv),
-        vector(x, at + 9 * nv, nv),
-        vector(x, at + 10 * nv, nv),
-        matrix(x, at + 11 * nv, nv, 6),
-        matrix(x, at + 17 * nv, nv, 6),
-        matrix(x, at + 23 * nv, nv, 6),
-        matrix(x, at + 29 * nv, nv, 6),
-        matrix(x, links, nlink, r.CORIOLIS),
-        matrix(x, links + 12 * nlink, nlink, 6),
-        matrix(x, links + 18 * nlink, nlink, 6),
-        vector(x, links + 24 * nlink, 64),
-        vector(x, at + 35 * nv, 24 * nv),
+        memory.matrix(x, 0, nv, nv),
+        memory.matrix(x, s, nv, nv),
+        memory.matrix(x, 2 * s, nv, nv),
+        memory.matrix(x, 3 * s, nv, nv),
+        memory.vector(x, 4 * s, s),
+        memory.vector(x, 5 * s, s),
+        memory.matrix(x, at, nv, 8),
+        memory.vector(x, at + 8 * nv, nv),
+        memory.vector(x, at + 9 * nv, nv),
+        memory.vector(x, at + 10 * nv, nv),
+        memory.matrix(x, at + 11 * nv, nv, 6),
+        memory.matrix(x, at + 17 * nv, nv, 6),
+        memory.matrix(x, at + 23 * nv, nv, 6),
+        memory.matrix(x, at + 29 * nv, nv, 6),
+        memory.matrix(x, links, nlink, r.CORIOLIS),
+        memory.matrix(x, links + 12 * nlink, nlink, 6),
+        memory.matrix(x, links + 18 * nlink, nlink, 6),
+        memory.vector(x, links + 24 * nlink, 64),
+        memory.vector(x, at + 35 * nv, 24 * nv),
     )
 
 
@@ -156,14 +141,14 @@ def grouping_size(nv: int) -> int:
 @inline
 def grouping_of(header):
     """The groups of degrees of freedom."""
-    nv, x = header[NV], address_as(header[GROUPS], int64)
+    nv, x = header[NV], memory.address_as(header[GROUPS], int64)
     at = 8 + GROUP * (nv + 1)
     return Grouping(
-        vector(x, 0, 8),
-        matrix(x, 8, nv + 1, GROUP),
-        vector(x, at, nv),
-        vector(x, at + nv, nv),
-        vector(x, at + 2 * nv, nv),
+        memory.vector(x, 0, 8),
+        memory.matrix(x, 8, nv + 1, GROUP),
+        memory.vector(x, at, nv),
+        memory.vector(x, at + nv, nv),
+        memory.vector(x, at + 2 * nv, nv),
     )
 
 
@@ -178,9 +163,12 @@ class _Rates(NamedTuple):
 @stage
 def linearize_dynamics(m, c, args, d):
     """poses, velocities, composites of the start, solved a -> r and its derivatives, without tau and rows."""
-    tm, tc, nv = address_as(m[TREE_M], int64), address_as(m[TREE_C], float64), m[NV]
-    lin, groups, numbers = linear_of(m), grouping_of(m), address_as(m[NUMBERS], float64)
-    v, a = vector(address_as(m[START_V], float64), 0, nv), vector(address_as(m[SOLVED], float64), 0, nv)
+    tm, tc, nv = memory.address_as(m[TREE_M], int64), memory.address_as(m[TREE_C], float64), m[NV]
+    lin, groups, numbers = linear_of(m), grouping_of(m), memory.address_as(m[NUMBERS], float64)
+    v, a = (
+        memory.vector(memory.address_as(m[START_V], float64), 0, nv),
+        memory.vector(memory.address_as(m[SOLVED], float64), 0, nv),
+    )
     for k in range(4 * nv * nv):
         numbers[k] = 0.0
     groups.count[0] = 0
@@ -228,19 +216,21 @@ def _add_body_forces(chain, body, inertia, pos, step, lin):
         if dot(f, f) == 0.0 and dot(moment, moment) == 0.0:
             continue
         arm = center_of_mass(inertia, pos, i)
-        W = Force(add(moment, cross(arm, f)), f)
-        store_spatial(lin.link_W, i, add_force(load_force(lin.link_W, i), W))
+        W = spatial_motion.Force(add(moment, cross(arm, f)), f)
+        spatial_motion.store_spatial(
+            lin.link_W, i, spatial_motion.add_force(spatial_motion.load_force(lin.link_W, i), W)
+        )
         last = chain.link_last[i]
         j = last
         while j >= 0:
             # dW/dq_j = (dc/dq_j x f, 0)
-            turn = cross(velocity_at(load_motion(pos.dof_S, j), arm), f)
+            turn = cross(spatial_motion.velocity_at(spatial_motion.load_motion(pos.dof_S, j), arm), f)
             k = last
             while k >= 0:
-                S = load_motion(pos.dof_S, k)
+                S = spatial_motion.load_motion(pos.dof_S, k)
                 lin.dq[k, j] -= dot(S.ang, turn)
                 k = chain.dof_parent[k]
-            S = load_motion(pos.dof_S, j)
+            S = spatial_motion.load_motion(pos.dof_S, j)
             lin.residual[j] -= dot(S.ang, W.ang) + dot(S.lin, W.lin)
             j = chain.dof_parent[j]
 
@@ -248,24 +238,10 @@ def _add_body_forces(chain, body, inertia, pos, step, lin):
 # ---- rows
 
 
-class _Pairs(NamedTuple):
-    ids: Any
-
-
-@inline
-def _pairs(m, c, args, d):
-    """Contacts by shapes and bodies."""
-    pair = t.contact_frame_view(m, c, args, d).contact_row
-    if args[t.COLLISION_M] != 0:
-        hm, ha = address_as(args[t.COLLISION_M], int64), address_as(args[t.COLLISION_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-    return _Pairs(pair)
-
-
 @inline
 def _load_accelerations(header, n, solution):
     """Solved accelerations of an island."""
-    a = address_as(header[SOLVED], float64)
+    a = memory.address_as(header[SOLVED], float64)
     for j in range(n):
         solution.island_a[j] = a[solution.column_dof[j]]
 
@@ -273,16 +249,16 @@ def _load_accelerations(header, n, solution):
 @stage
 def linearize_joints(m, c, args, d):
     """tau, q, v along directions of joints, islands -> r of joints, groups, Hessians without contacts."""
-    tm, tc = address_as(m[TREE_M], int64), constants_like(m[TREE_C], d)
+    tm, tc = memory.address_as(m[TREE_M], int64), memory.constants_like(m[TREE_C], d)
     tau, nv, lin = views.operand_view(tm, tc, d).tau, m[NV], linear_of(m)
     u = views.articulated_view(tm, tc, d).dof_u
     for k in range(nv):
         u[k] = -tau[k]
     if m[ROW_M] != 0:
-        rows_m, rows_c = address_as(m[ROW_M], int64), constants_like(m[ROW_C], d)
-        rows_args, rows_d = address_as(m[ROW_ARGS], int64), address_like(m[ROW_D], d)
+        rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
+        rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
         _joint_rows(m, lin, rows_m, rows_c, rows_args, rows_d, views.operand_view(tm, tc, d).v, u)
-    doubles = vector(pointer_as(u, float64), 0, DOUBLES * nv)
+    doubles = memory.vector(memory.pointer_as(u, float64), 0, DOUBLES * nv)
     for k in range(nv):
         for j in range(DOUBLES):
             lin.joint[k, j] = doubles[DOUBLES * k + j]
@@ -292,22 +268,19 @@ def linearize_joints(m, c, args, d):
 def _joint_rows(header, lin, m, c, args, d, v, residual_io):
     """Rows of islands without those of contacts; groups, and M with these rows."""
     program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups = island.counter, _pairs(m, c, args, d).ids, grouping_of(header)
+    counter, pair, groups = island.counter, pairs_of(m, c, args, d).ids, grouping_of(header)
     first, at = 0, 0
     for i in range(counter[t.ISLANDS]):
         n = islands.open_island(pair, i, island)
         args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
         motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        work, rows, notes = (
-            t.work_view(m, c, args, d),
-            t.row_view(m, c, args, d),
-            t.row_note_view(m, c, args, d),
-        )
+        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        work = t.work_view(m, c, args, d)
         g = groups.count[0]
         groups.of[g, 0], groups.of[g, 1], groups.of[g, 2] = first, n, at
         groups.count[0] = g + 1
-        H = matrix(pointer_as(lin.H, float64), at, n, n)
+        H = memory.matrix(memory.pointer_as(lin.H, float64), at, n, n)
         for j in range(n):
             k = motion.column_dof[j]
             groups.order[first + j], groups.place[k] = k, first + j
@@ -319,10 +292,10 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
         counter[t.ROWS], counter[t.BOUNCED] = 0, 0
         for k in range(counter[t.ROW_STAGES]):
             if k != header[CONTACT_MAKER]:
-                call_stage(program[t.FIRST_ROW_LINK + k], m, c, args, d)
+                memory.call_stage(program[t.FIRST_ROW_LINK + k], m, c, args, d)
         count = counter[t.ROWS]
         slack, force = work.slack[0], solution.row_force
-        weight = vector(pointer_as(work.slack[1], float64), 0, count)
+        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
         row_slacks(rows, notes, count, solution.island_a, slack)
         row_forces(rows, count, slack, force, weight)
         for k in range(count):
@@ -341,19 +314,19 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
 @stage
 def displace_bodies(m, c, args, d):
     """poses of bodies -> the same in dual numbers, along unit rotations and translations."""
-    hm, X = address_as(m[HIT_M], int64), address_as(m[HIT_D], float64)
-    duals = address_as(m[HIT_DUALS], float64)
+    hm, X = memory.address_as(m[HIT_M], int64), memory.address_as(m[HIT_D], float64)
+    duals = memory.address_as(m[HIT_DUALS], float64)
     count, at = hm[_NBODY], hm[_BODY_X]
     row_m, row_c, row_args = (
-        address_as(m[ROW_M], int64),
-        address_as(m[ROW_C], float64),
-        address_as(m[ROW_ARGS], int64),
+        memory.address_as(m[ROW_M], int64),
+        memory.address_as(m[ROW_C], float64),
+        memory.address_as(m[ROW_ARGS], int64),
     )
     body_link = t.weight_view(row_m, row_c, row_args, d).body_link
     displaced = contacts.Displaced(m[BIT], m[WITHOUT], m[COUNTS] == 1)
     for b in range(count):
-        x = vector(X, at + 12 * b, 12)
-        y = matrix(duals, DOUBLES * (at + 12 * b), 12, DOUBLES)
+        x = memory.vector(X, at + 12 * b, 12)
+        y = memory.matrix(duals, DOUBLES * (at + 12 * b), 12, DOUBLES)
         for k in range(12):
             y[k, 0] = x[k]
             for j in range(1, DOUBLES):
@@ -371,8 +344,8 @@ def displace_bodies(m, c, args, d):
 @stage
 def linearize_contacts(m, c, args, d):
     """contacts along displacements of bodies, v, solved a -> r and its derivatives, Hessians."""
-    rows_m, rows_c = address_as(m[ROW_M], int64), constants_like(m[ROW_C], d)
-    rows_args, rows_d = address_as(m[ROW_ARGS], int64), address_like(m[ROW_D], d)
+    rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
+    rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
     _contact_rows(m, rows_m, rows_c, rows_args, rows_d)
 
 
@@ -382,21 +355,21 @@ def _contact_rows(header, m, c, args, d):
     program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
     counter, pair, groups, lin = (
         island.counter,
-        _pairs(m, c, args, d).ids,
+        pairs_of(m, c, args, d).ids,
         grouping_of(header),
         linear_of(header),
     )
     tm, tc, td = (
-        address_as(header[TREE_M], int64),
-        address_as(header[TREE_C], float64),
-        address_as(header[TREE_D], float64),
+        memory.address_as(header[TREE_M], int64),
+        memory.address_as(header[TREE_C], float64),
+        memory.address_as(header[TREE_D], float64),
     )
     pos, chain, weights = (
         views.position_view(tm, tc, td),
         views.chain_view(tm, tc, td),
         t.weight_view(m, c, args, d),
     )
-    hm, X = address_as(header[HIT_M], int64), address_as(header[HIT_D], float64)
+    hm, X = memory.address_as(header[HIT_M], int64), memory.address_as(header[HIT_D], float64)
     touching = contacts.Touching(
         chain.dof_parent,
         chain.link_last,
@@ -408,20 +381,24 @@ def _contact_rows(header, m, c, args, d):
         lin.link_Va,
         lin.rate_a,
         weights.body_link,
-        matrix(X, hm[_BODY_X], hm[_NBODY], 12),
+        memory.matrix(X, hm[_BODY_X], hm[_NBODY], 12),
     )
     h = views.step_view(tm, tc, td).time_step[0]
     laws = contacts.ContactLaws(t.shape_law_view(m, c, args, d), h, weights.option[t.SAFE] != 0.0)
     displaced = contacts.Displaced(header[BIT], header[WITHOUT], header[COUNTS] == 1)
-    v, nv, wide = address_as(header[START_V], float64), header[NV], pointer_as(lin.columns, float64)
+    v, nv, wide = (
+        memory.address_as(header[START_V], float64),
+        header[NV],
+        memory.pointer_as(lin.columns, float64),
+    )
     scratch = contacts.ContactScratch(
         groups.list,
-        matrix(wide, 0, 6, nv),
-        matrix(wide, 6 * nv, 6, nv),
-        matrix(wide, 12 * nv, 6, nv),
-        matrix(wide, 18 * nv, 6, nv),
-        matrix(pointer_as(lin.scratch, float64), 0, 6, 6),
-        matrix(pointer_as(lin.scratch, float64), 36, 3, 3),
+        memory.matrix(wide, 0, 6, nv),
+        memory.matrix(wide, 6 * nv, 6, nv),
+        memory.matrix(wide, 12 * nv, 6, nv),
+        memory.matrix(wide, 18 * nv, 6, nv),
+        memory.matrix(memory.pointer_as(lin.scratch, float64), 0, 6, 6),
+        memory.matrix(memory.pointer_as(lin.scratch, float64), 36, 3, 3),
     )
     for i in range(counter[t.ISLANDS]):
         n = islands.open_island(pair, i, island)
@@ -430,22 +407,19 @@ def _contact_rows(header, m, c, args, d):
         args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
         motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        work, rows, notes = (
-            t.work_view(m, c, args, d),
-            t.row_view(m, c, args, d),
-            t.row_note_view(m, c, args, d),
-        )
+        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        work = t.work_view(m, c, args, d)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
         _load_accelerations(header, n, solution)
         counter[t.ROWS], counter[t.BOUNCED] = 0, 0
-        call_stage(program[t.FIRST_ROW_LINK + header[CONTACT_MAKER]], m, c, args, d)
+        memory.call_stage(program[t.FIRST_ROW_LINK + header[CONTACT_MAKER]], m, c, args, d)
         count = counter[t.ROWS]
         slack, force = work.slack[0], solution.row_force
-        weight = vector(pointer_as(work.slack[1], float64), 0, count)
+        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
         row_slacks(rows, notes, count, solution.island_a, slack)
         row_forces(rows, count, slack, force, weight)
-        H = matrix(pointer_as(lin.H, float64), groups.of[i, 2], n, n)
+        H = memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n)
         contacts.linearize_contacts(
             contacts.ContactForm(touching, laws, displaced),
             contacts_of(args, d),
@@ -515,7 +489,7 @@ def _group_the_rest(parent, lin, groups):
         if groups.place[start] < 0:
             n = end - start
             groups.of[count, 0], groups.of[count, 1], groups.of[count, 2] = first, n, at
-            H = matrix(pointer_as(lin.H, float64), at, n, n)
+            H = memory.matrix(memory.pointer_as(lin.H, float64), at, n, n)
             for i in range(n):
                 groups.order[first + i], groups.place[start + i] = start + i, first + i
                 for j in range(n):
@@ -528,8 +502,8 @@ def _group_the_rest(parent, lin, groups):
 @stage
 def finish_linear(m, c, args, d):
     """r and its derivatives, Hessians -> factors of Hessians and of M + h D; wrenches are part of dr/dq."""
-    tm, tc, nv = address_as(m[TREE_M], int64), address_as(m[TREE_C], float64), m[NV]
-    lin, groups, numbers = linear_of(m), grouping_of(m), address_as(m[NUMBERS], float64)
+    tm, tc, nv = memory.address_as(m[TREE_M], int64), memory.address_as(m[TREE_C], float64), m[NV]
+    lin, groups, numbers = linear_of(m), grouping_of(m), memory.address_as(m[NUMBERS], float64)
     tree, pos, dof = views.tree_view(tm, tc, d), views.position_view(tm, tc, d), views.dof_view(tm, tc, d)
     kind, acc, inertia = (
         views.joint_view(tm, tc, d).dof_kind,
@@ -549,14 +523,14 @@ def finish_linear(m, c, args, d):
         lin.dv[k, k] += lin.joint[k, 2]
 
     _group_the_rest(dof.dof_parent, lin, groups)
-    a, h = address_as(m[SOLVED], float64), views.step_view(tm, tc, d).time_step[0]
+    a, h = memory.address_as(m[SOLVED], float64), views.step_view(tm, tc, d).time_step[0]
     damped = Damped(views.chain_view(tm, tc, d), views.passive_view(tm, tc, d), views.drive_view(tm, tc, d))
     for k in range(nv):
         lin.damping[k] = h * damping_of(damped, k) if m[IS_DAMPED] == 1 else 0.0
     any_damped = False
     for g in range(groups.count[0]):
         first, n, at = groups.of[g, 0], groups.of[g, 1], groups.of[g, 2]
-        _factor(matrix(numbers, 4 * nv * nv + at, n, n))
+        _factor(memory.matrix(numbers, 4 * nv * nv + at, n, n))
         groups.of[g, 3] = 0
         for i in range(first, first + n):
             if lin.damping[groups.order[i]] != 0.0:
@@ -565,8 +539,8 @@ def finish_linear(m, c, args, d):
             lin.w[groups.order[i]] = 0.0
         if groups.of[g, 3] == 1:
             any_damped = True
-            HD = matrix(numbers, 5 * nv * nv + at, n, n)
-            x = matrix(pointer_as(lin.columns, float64), 0, nv, 1)
+            HD = memory.matrix(numbers, 5 * nv * nv + at, n, n)
+            x = memory.matrix(memory.pointer_as(lin.columns, float64), 0, nv, 1)
             for i in range(n):
                 k = groups.order[first + i]
                 x[first + i, 0] = lin.damping[k] * a[k]

@@ -37,22 +37,10 @@ from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import analytic_program as p
 from worldline._src.step import analytic_stages as s
+from worldline._src.step import dual_step
 from worldline._src.step import stages as trees
 from worldline._src.step.column_step import has_inverse_form
 from worldline._src.step.derivatives import is_analytic
-from worldline._src.step.dual_step import (
-    CALL,
-    INTEGERS,
-    NUMBERS,
-    OPERATION,
-    STRUCTURE,
-    DualStep,
-    Operation,
-    obeys_coulomb,
-    quaternions,
-    require_known_contacts,
-    require_newton,
-)
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_snapshot import Snapshot
@@ -78,7 +66,7 @@ _STAGES = frozenset(
         *("add_passive_forces", "advance_activations", "solve_islands", "damp_implicitly"),
         *("semi_implicit_euler", "count_step"),
     )
-) | STRUCTURE - {"keep_smooth", "solve_velocities", "correct_positions", "narrow_surface"}
+) | dual_step.STRUCTURE - {"keep_smooth", "solve_velocities", "correct_positions", "narrow_surface"}
 """Stages of steps that have analytic derivatives."""
 _MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
 """Their makers of rows."""
@@ -125,7 +113,7 @@ def has_local_forces(sim: Simulation) -> bool:
     if any(stage.name not in _STAGES for stage, place in sim.schedule if place not in (LOG, USER)):
         return False
     # drives of orientations depend on displacements by the logarithm of a rotation
-    turns = quaternions(sim.model)[:, 1:] + np.arange(3)
+    turns = dual_step.quaternions(sim.model)[:, 1:] + np.arange(3)
     if sim.model.joint_target_ke[turns].any():
         return False
     constraints = sim.constraints
@@ -135,7 +123,7 @@ def has_local_forces(sim: Simulation) -> bool:
     column = constraints.column
     if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
         return False
-    if constraints.collision is not None and obeys_coulomb(constraints):
+    if constraints.collision is not None and dual_step.obeys_coulomb(constraints):
         return False
     return _actuators(sim) is not None
 
@@ -165,7 +153,7 @@ def _actuators(sim: Simulation) -> np.ndarray | None:
 # ---- the step
 
 
-class AnalyticStep(DualStep):
+class AnalyticStep(dual_step.DualStep):
     """A step with local forces, its derivatives as matrices."""
 
     def __init__(self, sim: Simulation, kept: dict[str, Array], start: Snapshot, present: Snapshot) -> None:
@@ -183,7 +171,7 @@ class AnalyticStep(DualStep):
         found = _actuators(sim)
         assert found is not None
         self._actuators = found
-        self._turns = np.ascontiguousarray(quaternions(sim.model))
+        self._turns = np.ascontiguousarray(dual_step.quaternions(sim.model))
         self._links = np.ascontiguousarray(constant_views(sim.model.arenas)["body_link"], np.int64)
         self._snapshots, self._schedule, self._arenas = (start, present), sim.schedule, sim.sets
         super().__init__(sim, False, kept)
@@ -257,11 +245,13 @@ class AnalyticStep(DualStep):
         plain_set = [*dual[:3], address_of(data)]
         self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
 
-        plain: list[Operation] = []
+        plain: list[dual_step.Operation] = []
         names = {stage.name for stage, place in sim.schedule if place not in (LOG, USER)}
-        joints: list[Operation] = [(CALL, s.linearize_dynamics.address(float64), _PLAIN_LINEAR, 0)]
-        contacts: list[Operation] = []
-        after: list[Operation] = []
+        joints: list[dual_step.Operation] = [
+            (dual_step.CALL, s.linearize_dynamics.address(float64), _PLAIN_LINEAR, 0)
+        ]
+        contacts: list[dual_step.Operation] = []
+        after: list[dual_step.Operation] = []
         solves = "solve_islands" in names
         for stage, place in sim.schedule:
             if place in (LOG, USER):
@@ -271,45 +261,45 @@ class AnalyticStep(DualStep):
                 self._copy_integers(self._block.m, self._m, plain)
                 self._copy_integers(self._block.args, self._args, plain)
                 plain += self._redirect
-            plain.append((CALL, stage.address(float64), place, 0))
+            plain.append((dual_step.CALL, stage.address(float64), place, 0))
             if stage is narrow_sort:
                 self._copy_integers(sim.sets[COLLISION][2], self._collision_args, plain)
                 plain += self._redirect_links
                 self._reset_counters(sim, plain, contacts)
             elif stage is accelerations:
-                plain.append((CALL, trees.composites.address(float64), MULTIBODY, 0))
+                plain.append((dual_step.CALL, trees.composites.address(float64), MULTIBODY, 0))
             if stage is solve_islands or (stage is accelerations and not solves):
                 # doubles are copied as integers are
-                plain.append((INTEGERS, address_of(sim.a), address_of(self._solved), self._nv))
+                plain.append((dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), self._nv))
             if stage.name in (*_JOINT_STAGES, "add_passive_forces"):
-                joints.append((CALL, dual_address(stage), place, 0))
+                joints.append((dual_step.CALL, dual_address(stage), place, 0))
             elif stage.name == "advance_activations":
-                after.append((CALL, dual_address(stage), place, 0))
+                after.append((dual_step.CALL, dual_address(stage), place, 0))
             elif stage.name == "shape_poses":
-                contacts.append((CALL, s.displace_bodies.address(float64), _PLAIN_LINEAR, 0))
-                contacts.append((CALL, dual_address(fixed_shape_poses), COLLISION, 0))
+                contacts.append((dual_step.CALL, s.displace_bodies.address(float64), _PLAIN_LINEAR, 0))
+                contacts.append((dual_step.CALL, dual_address(fixed_shape_poses), COLLISION, 0))
             elif stage.name in _CONTACT_STAGES and stage.name != "collision_poses":
-                contacts.append((CALL, dual_address(stage), place, 0))
-        joints.append((CALL, dual_address(s.linearize_joints), _LINEAR, 0))
+                contacts.append((dual_step.CALL, dual_address(stage), place, 0))
+        joints.append((dual_step.CALL, dual_address(s.linearize_joints), _LINEAR, 0))
         joints += after
         if contacts:
             # the columns of contacts are constants
             for name in ("dof_S", "link_origin"):
                 field = sim.field(name)
-                joints.append((NUMBERS, address_of(field), self._place(name), field.size))
-            contacts.append((CALL, dual_address(s.linearize_contacts), _LINEAR, 0))
+                joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
+            contacts.append((dual_step.CALL, dual_address(s.linearize_contacts), _LINEAR, 0))
         h[s.IS_DAMPED] = int("damp_implicitly" in names)
         self._point_at_rows(sim)
-        last = [(CALL, s.finish_linear.address(float64), _PLAIN_LINEAR, 0)]
+        last = [(dual_step.CALL, s.finish_linear.address(float64), _PLAIN_LINEAR, 0)]
         self._parts = (plain, joints, contacts, last)
 
     def _join_operations(self) -> None:
         """All operations one after the other: repeat the step, joints, contacts, finish, put back."""
         plain, joints, contacts, last = (
-            np.array(part, np.int64).reshape(-1, OPERATION) for part in self._parts
+            np.array(part, np.int64).reshape(-1, dual_step.OPERATION) for part in self._parts
         )
         # arenas of plain numbers stand behind those of dual numbers
-        plain[plain[:, 0] == CALL, 2] += len(self._sets)
+        plain[plain[:, 0] == dual_step.CALL, 2] += len(self._sets)
         self._sets = np.concatenate([self._sets, self._plain_sets])
         start, present = self._snapshots
         begin = np.concatenate([present.taking, start.putting, plain, self._first])
@@ -327,18 +317,22 @@ class AnalyticStep(DualStep):
         return self._schedule is sim.schedule and self._arenas is sim.sets
 
     @staticmethod
-    def _copy_integers(source: np.ndarray, target: np.ndarray, operations: list[Operation]) -> None:
-        operations.append((INTEGERS, address_of(source), address_of(target), len(source)))
+    def _copy_integers(source: np.ndarray, target: np.ndarray, operations: list[dual_step.Operation]) -> None:
+        operations.append((dual_step.INTEGERS, address_of(source), address_of(target), len(source)))
 
-    def _reset_counters(self, sim: Simulation, plain: list[Operation], contacts: list[Operation]) -> None:
+    def _reset_counters(
+        self, sim: Simulation, plain: list[dual_step.Operation], contacts: list[dual_step.Operation]
+    ) -> None:
         """Counters of contacts as they were before any was found."""
         assert sim.constraints is not None and sim.constraints.collision is not None
         counter = sim.constraints.collision.column.counter
         offset = address_of(counter) - address_of(sim.sets[COLLISION][2])
         copy = np.zeros_like(counter)
         self._alive.append(copy)
-        plain.append((INTEGERS, address_of(counter), address_of(copy), counter.size))
-        contacts.append((INTEGERS, address_of(copy), address_of(self._collision_args) + offset, counter.size))
+        plain.append((dual_step.INTEGERS, address_of(counter), address_of(copy), counter.size))
+        contacts.append(
+            (dual_step.INTEGERS, address_of(copy), address_of(self._collision_args) + offset, counter.size)
+        )
 
     def _point_at_rows(self, sim: Simulation) -> None:
         """Addresses of the arenas of rows and collision."""
@@ -406,9 +400,9 @@ class AnalyticStep(DualStep):
     def _require(self, off: float) -> None:
         """Refuse what another method than Newton's solved, and contacts without derivatives."""
         if off == p.OTHER_METHOD:
-            require_newton(self._sim)
+            dual_step.require_newton(self._sim)
         if self._may_be_unknown:
-            require_known_contacts(self._sim)
+            dual_step.require_known_contacts(self._sim)
 
 
 def _plan_of(seeds: Any) -> _Plan:

@@ -12,81 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline, stage
-from worldline._src.kernels.constraints import body_rows
-from worldline._src.kernels.constraints.body_blocks import (
-    COLUMN,
-    CONTACT,
-    END_ROW,
-    FIRST_ROW,
-    MOST_ROWS,
-    PAIR,
-    SECOND_COLUMN,
-    SECOND_SIZE,
-    SECOND_TREE,
-    SIDE,
-    SIZE,
-    TREE,
-    BodyTrees,
-    keep_mass,
-)
+from worldline._src.kernels.constraints import body_blocks, body_rows
+from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.constraints.body_rows import BodyRowWork
-from worldline._src.kernels.constraints.contact.recovery_energy import (
-    IslandTrees,
-    Motion,
-    allowed_share,
-    doubt_energy,
-    part_jammed_bodies,
-    scale_forces,
-)
+from worldline._src.kernels.constraints.contact import recovery_energy
 from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.solve import IslandRows
-from worldline._src.kernels.constraints.tables import (
-    COLLISION_ARGS,
-    COLLISION_M,
-    CONTACT_END,
-    CONTACT_FIRST,
-    CONTACT_LINK,
-    ENERGY_LINK,
-    FIRST_ROW_LINK,
-    ISLAND_COLUMNS,
-    ISLAND_WIDTH,
-    MASS_LINK,
-    ROW_STAGES,
-    ROWS,
-    STEP,
-    TREE_END,
-    TREE_FIRST,
-    UNCONVERGED,
-    UNCONVERGED_BEFORE,
-    body_factor_view,
-    body_tree_view,
-    bounce_view,
-    contact_frame_view,
-    contact_memory_view,
-    island_view,
-    link_view,
-    member_view,
-    motion_view,
-    pair_block_view,
-    pgs_work_view,
-    program_view,
-    record_view,
-    row_note_view,
-    row_view,
-    slip_view,
-    solve_view,
-    split_view,
-    sweep_view,
-    tree_span_view,
-    work_view,
-)
 from worldline._src.kernels.narrowphase import tables as collision
-from worldline._src.kinds import int64
 from worldline._src.model.views import chain_view, control_view, inertia_view, operand_view
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.island_stages import are_free, call_linked
-from worldline._src.step.reaching import trees_of
+from worldline._src.step.reaching import pairs_of, trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
 
@@ -94,9 +30,9 @@ _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontac
 @inline
 def side_columns(island, tree_node, t):
     """Columns of tree `t` in rows: whole nodes, and those of one where it cannot move or is none."""
-    columns = SIDE
+    columns = body_blocks.SIDE
     if t >= 0 and island.tree_prescribed[t] == 0:
-        columns = SIDE * (tree_node[t + 1] - tree_node[t])
+        columns = body_blocks.SIDE * (tree_node[t + 1] - tree_node[t])
     return columns
 
 
@@ -106,7 +42,7 @@ def _prescribed_columns(island, t):
     columns = 0
     if t >= 0 and island.tree_prescribed[t] != 0:
         n = island.tree_dof[t + 1] - island.tree_dof[t]
-        columns = n if n > SIDE else 0
+        columns = n if n > body_blocks.SIDE else 0
     return columns
 
 
@@ -151,12 +87,12 @@ def _hide_prescribed(rows, first, end, column, tree_dof, t, mobile, prescribed):
 def _add_groups(first, end, contact, a, b, sizes, groups, group_out):
     """Groups of rows `first` to end - 1 of trees `a` and `b`, -1 without; returns how many there are then."""
     while first < end:
-        last = min(first + MOST_ROWS, end)
-        group_out[groups, FIRST_ROW], group_out[groups, END_ROW] = first, last
-        group_out[groups, COLUMN], group_out[groups, SECOND_COLUMN] = -1, -1
-        group_out[groups, SIZE], group_out[groups, SECOND_SIZE] = sizes
-        group_out[groups, TREE], group_out[groups, SECOND_TREE] = a, b
-        group_out[groups, CONTACT], group_out[groups, PAIR] = contact, -1
+        last = min(first + body_blocks.MOST_ROWS, end)
+        group_out[groups, body_blocks.FIRST_ROW], group_out[groups, body_blocks.END_ROW] = first, last
+        group_out[groups, body_blocks.COLUMN], group_out[groups, body_blocks.SECOND_COLUMN] = -1, -1
+        group_out[groups, body_blocks.SIZE], group_out[groups, body_blocks.SECOND_SIZE] = sizes
+        group_out[groups, body_blocks.TREE], group_out[groups, body_blocks.SECOND_TREE] = a, b
+        group_out[groups, body_blocks.CONTACT], group_out[groups, body_blocks.PAIR] = contact, -1
         first = last
         groups += 1
     return groups
@@ -182,23 +118,23 @@ def _make_group(m, c, args, d, making, a, b, contact, links, groups):
     links: range of the links of these stages.
     """
     island, trees, width = making.island, making.trees, making.width
-    first, second = island.counter[ROWS], b if b != a else -1
+    first, second = island.counter[r.ROWS], b if b != a else -1
     sizes = side_columns(island, trees.tree_node, a), side_columns(island, trees.tree_node, second)
     kept, columns = row_columns(island, trees.tree_node, a, b)
     made = max(width, padded_columns(columns))
-    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = columns, made
-    rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
+    args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = columns, made
+    rows, island_v = r.row_view(m, c, args, d), r.motion_view(m, c, args, d).island_v
     _open_side(island, a, 0, sizes[0], kept, making.v, island_v)
     _open_side(island, second, sizes[0], sizes[1], kept, making.v, island_v)
     for k in range(links[0], links[1]):
         call_linked(making.program[k], m, c, args, d)
-    end, column = island.counter[ROWS], island.dof_column
+    end, column = island.counter[r.ROWS], island.dof_column
     _hide_prescribed(rows, first, end, column, island.tree_dof, a, making.mobile, making.prescribed)
     _hide_prescribed(rows, first, end, column, island.tree_dof, second, making.mobile, making.prescribed)
     if made > width:
         # the columns of both trees come first in rows, so rows move towards the start of the storage
-        args[ISLAND_WIDTH] = width
-        kept_rows = row_view(m, c, args, d)
+        args[r.ISLAND_WIDTH] = width
+        kept_rows = r.row_view(m, c, args, d)
         for row in range(first, end):
             for j in range(width):
                 kept_rows.J[row, j] = rows.J[row, j]
@@ -214,13 +150,13 @@ def _contact_groups(m, c, args, d, making, pair, groups):
     """Rows of all contacts of the island at hand; returns how many groups there are then."""
     island = making.island
     counter = island.counter
-    begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
+    begin, end = counter[r.CONTACT_FIRST], counter[r.CONTACT_END]
     for i in range(begin, end):
         k = island.contact_order[i]
         a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
-        counter[CONTACT_FIRST], counter[CONTACT_END] = i, i + 1
-        groups = _make_group(m, c, args, d, making, a, b, k, (CONTACT_LINK, CONTACT_LINK + 1), groups)
-    counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
+        counter[r.CONTACT_FIRST], counter[r.CONTACT_END] = i, i + 1
+        groups = _make_group(m, c, args, d, making, a, b, k, (r.CONTACT_LINK, r.CONTACT_LINK + 1), groups)
+    counter[r.CONTACT_FIRST], counter[r.CONTACT_END] = begin, end
     return groups
 
 
@@ -244,15 +180,15 @@ def _tree_groups(m, c, args, d, making, is_last, groups):
     """
     island, members, trees = making.island, making.members, making.trees
     counter, none = island.counter, (0, 0)
-    trees_begin, trees_end = counter[TREE_FIRST], counter[TREE_END]
-    begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
-    counter[CONTACT_END] = begin
-    links = FIRST_ROW_LINK, FIRST_ROW_LINK + counter[ROW_STAGES]
+    trees_begin, trees_end = counter[r.TREE_FIRST], counter[r.TREE_END]
+    begin, end = counter[r.CONTACT_FIRST], counter[r.CONTACT_END]
+    counter[r.CONTACT_END] = begin
+    links = r.FIRST_ROW_LINK, r.FIRST_ROW_LINK + counter[r.ROW_STAGES]
     for i in range(trees_begin, trees_end):
         t = island.island_tree[i]
         if trees.tree_rows[t] == 0:
             continue
-        counter[TREE_FIRST], counter[TREE_END] = i, i + 1
+        counter[r.TREE_FIRST], counter[r.TREE_END] = i, i + 1
         limit = members.tree_limit[t], members.tree_limit[t + 1]
         friction = members.tree_friction[t], members.tree_friction[t + 1]
         motor = members.tree_motor[t], members.tree_motor[t + 1]
@@ -278,21 +214,21 @@ def _tree_groups(m, c, args, d, making, is_last, groups):
                 _set_ranges(members, t, none, none, none, none, (at, at + 1), none)
             groups = _make_group(m, c, args, d, making, a, b, -1, links, groups)
         _set_ranges(members, t, limit, friction, motor, equality, tendon, speed)
-    counter[TREE_FIRST], counter[TREE_END] = trees_begin, trees_end
-    counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
+    counter[r.TREE_FIRST], counter[r.TREE_END] = trees_begin, trees_end
+    counter[r.CONTACT_FIRST], counter[r.CONTACT_END] = begin, end
     return groups
 
 
 @inline
 def row_width(island, members, trees, pair):
     """Widest rows of the island at hand, in whole packs, and while they are made."""
-    kept, made = 2 * SIDE, 2 * SIDE
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+    kept, made = 2 * body_blocks.SIDE, 2 * body_blocks.SIDE
+    for i in range(island.counter[r.CONTACT_FIRST], island.counter[r.CONTACT_END]):
         k = island.contact_order[i]
         a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
         columns, whole = row_columns(island, trees.tree_node, a, b)
         kept, made = max(kept, columns), max(made, whole)
-    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+    for i in range(island.counter[r.TREE_FIRST], island.counter[r.TREE_END]):
         t = island.island_tree[i]
         if trees.tree_rows[t] > 0:
             columns, whole = row_columns(island, trees.tree_node, t, -1)
@@ -313,22 +249,22 @@ def row_width(island, members, trees, pair):
 @inline
 def _keep_masses(m, c, args, d):
     """Mass matrices of the trees of the island at hand; returns the trace of them all."""
-    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    counter, trees, trace = island.counter, body_tree_view(m, c, args, d), 0.0
-    begin, end = counter[TREE_FIRST], counter[TREE_END]
+    program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
+    counter, trees, trace = island.counter, r.body_tree_view(m, c, args, d), 0.0
+    begin, end = counter[r.TREE_FIRST], counter[r.TREE_END]
     for i in range(begin, end):
         t = island.island_tree[i]
-        n = SIDE * (trees.tree_node[t + 1] - trees.tree_node[t])
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n)
-        M, first = solve_view(m, c, args, d).M, island.tree_dof[t]
+        n = body_blocks.SIDE * (trees.tree_node[t + 1] - trees.tree_node[t])
+        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, padded_columns(n)
+        M, first = r.solve_view(m, c, args, d).M, island.tree_dof[t]
         for j in range(first, island.tree_dof[t + 1]):
             island.dof_column[j] = j - first
-        counter[TREE_FIRST], counter[TREE_END] = i, i + 1
-        call_linked(program[MASS_LINK], m, c, args, d)
+        counter[r.TREE_FIRST], counter[r.TREE_END] = i, i + 1
+        call_linked(program[r.MASS_LINK], m, c, args, d)
         for j in range(island.tree_dof[t + 1] - first):
             trace += M[j, j]
-        keep_mass(M, n, trees.matrix_at[t], trees.tree_matrix)
-    counter[TREE_FIRST], counter[TREE_END] = begin, end
+        body_blocks.keep_mass(M, n, trees.matrix_at[t], trees.tree_matrix)
+    counter[r.TREE_FIRST], counter[r.TREE_END] = begin, end
     return trace
 
 
@@ -339,22 +275,22 @@ def _number_columns(island_io, groups, trees_out):
     The columns of a tree that no degree of freedom has are zero in all rows.
     """
     n = 0
-    for i in range(island_io.counter[TREE_FIRST], island_io.counter[TREE_END]):
+    for i in range(island_io.counter[r.TREE_FIRST], island_io.counter[r.TREE_END]):
         t = island_io.island_tree[i]
         for node in range(trees_out.tree_node[t], trees_out.tree_node[t + 1]):
-            trees_out.island_node[n // SIDE] = node
-            for j in range(n, n + SIDE):
+            trees_out.island_node[n // body_blocks.SIDE] = node
+            for j in range(n, n + body_blocks.SIDE):
                 island_io.column_dof[j] = 0
-            first = island_io.tree_dof[t] + SIDE * (node - trees_out.tree_node[t])
-            for d in range(first, min(first + SIDE, island_io.tree_dof[t + 1])):
+            first = island_io.tree_dof[t] + body_blocks.SIDE * (node - trees_out.tree_node[t])
+            for d in range(first, min(first + body_blocks.SIDE, island_io.tree_dof[t + 1])):
                 island_io.dof_column[d], island_io.column_dof[n + d - first] = n + d - first, d
-            n += SIDE
+            n += body_blocks.SIDE
     group = trees_out.group
     for g in range(groups):
         for side in range(2):
-            t = group[g, TREE + side]
+            t = group[g, body_blocks.TREE + side]
             if t >= 0:
-                group[g, COLUMN + 2 * side] = island_io.dof_column[island_io.tree_dof[t]]
+                group[g, body_blocks.COLUMN + 2 * side] = island_io.dof_column[island_io.tree_dof[t]]
     return n
 
 
@@ -363,7 +299,7 @@ def _gather(island, a, v, solution_out, island_v_out):
     """Accelerations without rows, those of the last step and velocities by columns; zeros where none is."""
     for j in range(solution_out.island_a.shape[0]):
         solution_out.island_smooth[j], solution_out.island_a[j], island_v_out[j] = 0.0, 0.0, 0.0
-    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+    for i in range(island.counter[r.TREE_FIRST], island.counter[r.TREE_END]):
         t = island.island_tree[i]
         for d in range(island.tree_dof[t], island.tree_dof[t + 1]):
             j = island.dof_column[d]
@@ -374,7 +310,7 @@ def _gather(island, a, v, solution_out, island_v_out):
 @inline
 def _give_back(island, mobile, island_a, a_out):
     """Accelerations to the degrees of freedom that are not prescribed."""
-    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+    for i in range(island.counter[r.TREE_FIRST], island.counter[r.TREE_END]):
         t = island.island_tree[i]
         for d in range(island.tree_dof[t], island.tree_dof[t + 1]):
             if mobile[d] != 0.0:
@@ -385,17 +321,17 @@ def _give_back(island, mobile, island_a, a_out):
 def solve_body_rows(m, c, args, d):
     """contacts, v, a of a large island -> a with its rows and their forces, by rows of two trees."""
     tm, tc, td = trees_of(args, d)
-    pair = contact_frame_view(m, c, args, d).contact_row
-    if args[COLLISION_M] != 0:
-        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-    operands, island = operand_view(tm, tc, td), island_view(m, c, args, d)
-    members, counter = member_view(m, c, args, d), island.counter
-    body_trees, free = body_tree_view(m, c, args, d), are_free(pgs_work_view(m, c, args, d).tree_link, island)
+    pair = pairs_of(m, c, args, d).ids
+    operands, island = operand_view(tm, tc, td), r.island_view(m, c, args, d)
+    members, counter = r.member_view(m, c, args, d), island.counter
+    body_trees, free = (
+        r.body_tree_view(m, c, args, d),
+        are_free(r.pgs_work_view(m, c, args, d).tree_link, island),
+    )
     width, _ = row_width(island, members, body_trees, pair)
     groups, n = 0, 0
     making = GroupMaking(
-        program_view(m, c, args, d).program,
+        r.program_view(m, c, args, d).program,
         island,
         members,
         body_trees,
@@ -410,22 +346,22 @@ def solve_body_rows(m, c, args, d):
             groups = _contact_groups(m, c, args, d, making, pair, groups)
         elif not free:
             groups = _tree_groups(m, c, args, d, making, part == 2, groups)
-    mass_trees = IslandTrees(
+    mass_trees = recovery_energy.IslandTrees(
         inertia_view(tm, tc, td).link_mass,
-        tree_span_view(m, c, args, d).tree_links,
-        split_view(m, c, args, d).tree_recovery,
+        r.tree_span_view(m, c, args, d).tree_links,
+        r.split_view(m, c, args, d).tree_recovery,
     )
-    if counter[ROWS] > 0:
+    if counter[r.ROWS] > 0:
         trace = _keep_masses(m, c, args, d)
         n = _number_columns(island, groups, body_trees)
         # vectors of all columns and two more, rows of two trees
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n + 2)
-        vectors = work_view(m, c, args, d).vectors
-        args[ISLAND_WIDTH] = width
-        solution, island_v = solve_view(m, c, args, d), motion_view(m, c, args, d).island_v
+        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, padded_columns(n + 2)
+        vectors = r.work_view(m, c, args, d).vectors
+        args[r.ISLAND_WIDTH] = width
+        solution, island_v = r.solve_view(m, c, args, d), r.motion_view(m, c, args, d).island_v
         _gather(island, operands.a, operands.v, solution, island_v)
-        counter[UNCONVERGED_BEFORE] = counter[UNCONVERGED]
-        trees = BodyTrees(
+        counter[r.UNCONVERGED_BEFORE] = counter[r.UNCONVERGED]
+        trees = body_blocks.BodyTrees(
             body_trees.tree_dof,
             body_trees.dof_column,
             body_trees.tree_node,
@@ -439,44 +375,49 @@ def solve_body_rows(m, c, args, d):
             trace,
         )
         rows = IslandRows(
-            members, row_view(m, c, args, d), row_note_view(m, c, args, d), contact_frame_view(m, c, args, d)
+            members,
+            r.row_view(m, c, args, d),
+            r.row_note_view(m, c, args, d),
+            r.contact_frame_view(m, c, args, d),
         )
         body_rows.solve_body_rows(
             trees,
             1 if free else 0,
-            contact_memory_view(m, c, args, d),
-            work_view(m, c, args, d),
+            r.contact_memory_view(m, c, args, d),
+            r.work_view(m, c, args, d),
             rows,
             BodyRowWork(
-                sweep_view(m, c, args, d),
-                slip_view(m, c, args, d).slip_work,
-                bounce_view(m, c, args, d),
+                r.sweep_view(m, c, args, d),
+                r.slip_view(m, c, args, d).slip_work,
+                r.bounce_view(m, c, args, d),
                 vectors,
-                pair_block_view(m, c, args, d),
-                body_factor_view(m, c, args, d),
+                r.pair_block_view(m, c, args, d),
+                r.body_factor_view(m, c, args, d),
             ),
             solution,
         )
-        records = record_view(m, c, args, d)
+        records = r.record_view(m, c, args, d)
         body_rows.record_contact_forces(rows, solution, records)
-        if not free and program_view(m, c, args, d).program[ENERGY_LINK] != 0:
-            doubt = doubt_energy(members, rows.frames, records.contact_force, solution, mass_trees)
+        if not free and r.program_view(m, c, args, d).program[r.ENERGY_LINK] != 0:
+            doubt = recovery_energy.doubt_energy(
+                members, rows.frames, records.contact_force, solution, mass_trees
+            )
             if doubt.is_doubtful:
-                h = solution.option[STEP]
+                h = solution.option[r.STEP]
                 slope, bend = body_rows.body_work(trees, members, h, island_v, solution, vectors)
-                scale = allowed_share(members, doubt, slope, bend, solution, mass_trees)
+                scale = recovery_energy.allowed_share(members, doubt, slope, bend, solution, mass_trees)
                 if scale < 1.0:
-                    scale_forces(scale, solution)
+                    recovery_energy.scale_forces(scale, solution)
                     body_rows.record_contact_forces(rows, solution, records)
         body_rows.record_row_forces(trees, rows, solution, records)
         _give_back(island, chain_view(tm, tc, td).dof_mobile, solution.island_a, operands.a)
     if free:
-        part_jammed_bodies(
+        recovery_energy.part_jammed_bodies(
             members,
-            contact_frame_view(m, c, args, d),
-            record_view(m, c, args, d),
-            Motion(operands.v, operands.a),
-            link_view(m, c, args, d).option,
-            motion_view(m, c, args, d).column_dof[:n],
+            r.contact_frame_view(m, c, args, d),
+            r.record_view(m, c, args, d),
+            recovery_energy.Motion(operands.v, operands.a),
+            r.link_view(m, c, args, d).option,
+            r.motion_view(m, c, args, d).column_dof[:n],
             mass_trees,
         )

@@ -10,40 +10,13 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError, require_kind
+from worldline._src.model import scene_constraints, scene_shapes, tables
 from worldline._src.model.kinds import codes, rows_of_numbers
 from worldline._src.model.model import Model
-from worldline._src.model.scene_constraints import (
-    closure_table,
-    coupler_table,
-    equality_table,
-    ground_table,
-    joint_drives,
-    joint_forces,
-    loop_joint_table,
-    spring_table,
-    tendon_table,
-)
 from worldline._src.model.scene_index import SceneIndex, labels, pose
 from worldline._src.model.scene_sensors import sensor_table
-from worldline._src.model.scene_shapes import (
-    excluded_bodies,
-    frame_table,
-    light_table,
-    pair_table,
-    quiet_subtrees,
-    shape_table,
-    site_table,
-)
 from worldline._src.model.scene_trees import SceneTrees, add_trees
 from worldline._src.model.shape_tables import Assets
-from worldline._src.model.tables import (
-    ActivationKind,
-    Actuators,
-    BiasKind,
-    GainKind,
-    Keyframes,
-    TargetKind,
-)
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.progress import slow
 from worldline._src.scene import actuators
@@ -63,10 +36,10 @@ from worldline._src.step.reduction import freeze_joints
 
 _UNBOUNDED = (-np.inf, np.inf)
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
-_JOINT, _SHIFTED = TargetKind.JOINT, (JointType.Revolute, JointType.Slide)
-_GAINS = counterparts(actuators.GainType, GainKind)
-_BIASES = counterparts(actuators.BiasType, BiasKind)
-_ACTIVATIONS = counterparts(actuators.DynType, ActivationKind)
+_JOINT, _SHIFTED = tables.TargetKind.JOINT, (JointType.Revolute, JointType.Slide)
+_GAINS = counterparts(actuators.GainType, tables.GainKind)
+_BIASES = counterparts(actuators.BiasType, tables.BiasKind)
+_ACTIVATIONS = counterparts(actuators.DynType, tables.ActivationKind)
 
 
 def build(world: World, *, library: AssetLibrary | None = None) -> Model:
@@ -110,11 +83,7 @@ class CompiledScene(NamedTuple):
 
 
 def compile_scene(
-    world: World,
-    library: AssetLibrary | None = None,
-    *,
-    only_trees: bool = False,
-    validated: bool = False,
+    world: World, library: AssetLibrary | None = None, *, only_trees: bool = False, validated: bool = False
 ) -> CompiledScene:
     """What `build` does, with the way back to the scene's objects; `only_trees` leaves out all tables.
 
@@ -135,7 +104,7 @@ def compile_scene(
         else:
             index = SceneIndex(world, trees)
             # before anything lays out the arenas, which have room for the points
-            model.ground_points = ground_table(world, index)
+            model.ground_points = scene_constraints.ground_table(world, index)
             _settle_springs(model, trees)
             _add_tables(world, index, library, model)
             model.actuators = _actuators(world, index, model)
@@ -162,27 +131,27 @@ def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: M
     model.option = clone(world.simulate_option)
     model.material_label, model.texture_label = list(world.assets.materials), list(world.assets.textures)
     model.assets = Assets(library)
-    model.shapes = shape_table(index.geoms, library, model.material_label)
+    model.shapes = scene_shapes.shape_table(index.geoms, library, model.material_label)
     library.check_drawn_meshes()
-    model.sites = site_table(index)
+    model.sites = scene_shapes.site_table(index)
     cameras = [(body, pose(c.position, c.orientation)) for body, c in index.cameras]
-    model.cameras = frame_table([camera.name for _, camera in index.cameras], cameras, "camera")
-    model.lights = light_table(world, index)
-    model.frames = frame_table([frame.name for frame in world.frames], index.frames, "frame")
-    model.contact_pairs = pair_table(world, index)
-    model.excluded_bodies = excluded_bodies(world, index)
-    model.self_collision_root = quiet_subtrees(world, index, model.body_count)
+    model.cameras = scene_shapes.frame_table([camera.name for _, camera in index.cameras], cameras, "camera")
+    model.lights = scene_shapes.light_table(world, index)
+    model.frames = scene_shapes.frame_table([frame.name for frame in world.frames], index.frames, "frame")
+    model.contact_pairs = scene_shapes.pair_table(world, index)
+    model.excluded_bodies = scene_shapes.excluded_bodies(world, index)
+    model.self_collision_root = scene_shapes.quiet_subtrees(world, index, model.body_count)
     mocaps = [index.trees.link_body[id(body.link)] for body in hierarchy.bodies if body.mocap]
     model.mocap_bodies = np.array(mocaps, np.int64)
-    model.tendons = tendon_table(world, index)
+    model.tendons = scene_constraints.tendon_table(world, index)
     objects = [index.trees.joints.get(j) for j in range(model.joint_count)]
-    model.joint_forces = joint_forces(index, objects)
-    model.joint_drive = joint_drives(objects, model.joint_qd_start)
-    model.equalities = equality_table(world, index, model.body_q)
-    model.closures = closure_table(world, index)
-    model.couplers = coupler_table(world, index)
-    model.distance_springs = spring_table(world, index)
-    model.loop_joints = loop_joint_table(world, index)
+    model.joint_forces = scene_constraints.joint_forces(index, objects)
+    model.joint_drive = scene_constraints.joint_drives(objects, model.joint_qd_start)
+    model.equalities = scene_constraints.equality_table(world, index, model.body_q)
+    model.closures = scene_constraints.closure_table(world, index)
+    model.couplers = scene_constraints.coupler_table(world, index)
+    model.distance_springs = scene_constraints.spring_table(world, index)
+    model.loop_joints = scene_constraints.loop_joint_table(world, index)
     model.sensors = sensor_table(world, index, model, library)
 
 
@@ -248,11 +217,11 @@ def _parameters(*values: float) -> list[float]:
 
 _ZEROS = (0.0,) * 10
 _MOTOR: dict[str, Any] = {
-    "gain_kind": GainKind.FIXED,
+    "gain_kind": tables.GainKind.FIXED,
     "gain": _parameters(1.0),
-    "bias_kind": BiasKind.NONE,
+    "bias_kind": tables.BiasKind.NONE,
     "bias": _parameters(),
-    "activation_kind": ActivationKind.NONE,
+    "activation_kind": tables.ActivationKind.NONE,
     "activation": _parameters(1.0),
     "activation_early": False,
     "activation_range": (-np.inf, np.inf),
@@ -278,14 +247,14 @@ def _law(variant: actuators.ActuatorType) -> dict[str, Any]:
         assert isinstance(value, actuators.PositionParam)
         absolute = value.damping_type is actuators.DampingType.Kv
         law["gain"] = _parameters(value.kp)
-        law["bias_kind"] = BiasKind.AFFINE
+        law["bias_kind"] = tables.BiasKind.AFFINE
         law["bias"] = _parameters(0.0, -value.kp, -value.damping_value if absolute else 0.0)
         law["damping_ratio"] = None if absolute else value.damping_value
         if value.timeconst > 0.0:
-            law["activation_kind"] = ActivationKind.FILTER_EXACT
+            law["activation_kind"] = tables.ActivationKind.FILTER_EXACT
             law["activation"] = _parameters(value.timeconst)
     elif kind == "velocity":
-        law["gain"], law["bias_kind"] = _parameters(value), BiasKind.AFFINE
+        law["gain"], law["bias_kind"] = _parameters(value), tables.BiasKind.AFFINE
         law["bias"] = _parameters(0.0, 0.0, -value)
     elif kind == "adhesion":
         law["gain"] = _parameters(value)
@@ -294,28 +263,33 @@ def _law(variant: actuators.ActuatorType) -> dict[str, Any]:
 
 def _target(
     target: actuators.ActuatorTarget, index: SceneIndex, model: Model
-) -> tuple[TargetKind, int, int, float]:
+) -> tuple[tables.TargetKind, int, int, float]:
     """What an actuator acts on: kind, index, reference, rod."""
     variant, value = target.variant, target.value
     if variant in ("joint", "joint_in_parent"):
-        kind = _JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
+        kind = _JOINT if variant == "joint" else tables.TargetKind.JOINT_IN_PARENT
         return kind, index.joint[value], -1, 0.0
     if variant == "floating_base":
         if value in index.joint:
             return _JOINT, index.joint[value], -1, 0.0
         return _JOINT, int(np.flatnonzero(model.joint_child == index.body[value])[0]), -1, 0.0
     if variant == "tendon":
-        return TargetKind.TENDON, index.tendon[value], -1, 0.0
+        return tables.TargetKind.TENDON, index.tendon[value], -1, 0.0
     if variant == "link":
-        return TargetKind.BODY, index.body[value], -1, 0.0
+        return tables.TargetKind.BODY, index.body[value], -1, 0.0
     if variant == "site":
         other = value["ref_site"]
-        return TargetKind.SITE, index.site[value["site"]], -1 if other is None else index.site[other], 0.0
+        return (
+            tables.TargetKind.SITE,
+            index.site[value["site"]],
+            -1 if other is None else index.site[other],
+            0.0,
+        )
     crank, slider = index.site[value["crank_site"]], index.site[value["slider_site"]]
-    return TargetKind.SLIDER_CRANK, crank, slider, value["crank_length"]
+    return tables.TargetKind.SLIDER_CRANK, crank, slider, value["crank_length"]
 
 
-def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
+def _actuators(world: World, index: SceneIndex, model: Model) -> tables.Actuators:
     rows = world.actuators
     laws = [_law(row.actuator_type) for row in rows]
     targets = [_target(row.target, index, model) for row in rows]
@@ -328,7 +302,7 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         return np.array([law[name] for law in known.values()], kind)[where]
 
     n = len(rows)
-    table = Actuators(
+    table = tables.Actuators(
         label=labels([a.name for a in rows], "actuator"),
         target_kind=codes([t[0] for t in targets]),
         target=np.array([t[1] for t in targets], np.int64),
@@ -358,7 +332,7 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
     return table
 
 
-def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
+def _keyframes(world: World, trees: SceneTrees, model: Model) -> tables.Keyframes:
     frames = world.keyframes
     moving = moving_joints(world) if frames else []
     q = np.empty((len(frames), model.joint_coord_count))
@@ -378,7 +352,7 @@ def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
         if frame.ctrl.size:
             controls[k] = frame.ctrl
     times = [np.nan if frame.time is None else frame.time for frame in frames]
-    return Keyframes(
+    return tables.Keyframes(
         labels([f.name for f in frames], "keyframe"),
         np.array(times, np.float64),
         q,

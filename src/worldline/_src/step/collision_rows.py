@@ -88,12 +88,7 @@ def shape_rows(
         # masks do not apply to pairs with parameters of their own
         collides[model.contact_pairs.shapes] = True
     for k in np.flatnonzero(collides).tolist():
-        rest = (
-            int(shapes.body[k]) + 1,
-            float(shapes.margin[k]),
-            int(shapes.group[k]),
-            int(shapes.mask[k]),
-        )
+        rest = (int(shapes.body[k]) + 1, float(shapes.margin[k]), int(shapes.group[k]), int(shapes.mask[k]))
         made += [(k, ShapeRow(part, *rest)) for part in parts.get(k) or collision_parts(model, k)]
     return made
 

@@ -27,37 +27,14 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, address_of, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import derivative_stages as d
+from worldline._src.step import dual_step, step_table
 from worldline._src.step import stages as trees
 from worldline._src.step.constraint_stages import damp_implicitly
-from worldline._src.step.dual_step import (
-    CALL,
-    ENDS,
-    IN_DUALS,
-    INTEGERS,
-    NUMBERS,
-    OPERATION,
-    STRUCTURE,
-    DualStep,
-    Operation,
-    operate,
-    plain_coordinates,
-    quaternions,
-    solve_of,
-)
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_stages import accelerations
-from worldline._src.step.step_table import (
-    COLLISION,
-    LOG,
-    MULTIBODY,
-    TABLE,
-    USER,
-    Phase,
-    called_stages,
-)
 
-LINEAR = COLLISION + 1
+LINEAR = step_table.COLLISION + 1
 """The set of arenas of the stages of the inverse form: the header, and the trees in dual numbers."""
 
 _SOURCES = {
@@ -104,7 +81,7 @@ class _Plan(NamedTuple):
 class _Part(NamedTuple):
     """Operations with what they read and write."""
 
-    operations: list[Operation]
+    operations: list[dual_step.Operation]
     reads: frozenset[str]
     writes: frozenset[str]
     stage: Stage | None = None
@@ -116,8 +93,9 @@ def _words(text: str) -> frozenset[str]:
 
 _NOTES = {
     row.stage.name: (_words(row.reads), _words(row.writes))
-    for row in TABLE
-    if row.caller is None and row.phase in (Phase.BEGIN, Phase.EVALUATION, Phase.END)
+    for row in step_table.TABLE
+    if row.caller is None
+    and row.phase in (step_table.Phase.BEGIN, step_table.Phase.EVALUATION, step_table.Phase.END)
 }
 
 
@@ -179,7 +157,7 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
                             duals[DOUBLES * (i + 2) + 1 + k] = -y * r + x * s + w * t
                             duals[DOUBLES * (i + 3) + 1 + k] = -x * r - y * s - z * t
 
-        operate(operations, groups[g, 0], groups[g, 1], sets)
+        dual_step.operate(operations, groups[g, 0], groups[g, 1], sets)
 
         for p in range(outputs.shape[0]):
             n, start = outputs[p, 1], outputs[p, 2]
@@ -217,7 +195,7 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
                             out[e + 2, column] = y * a - x * b + w * c - z * f
 
 
-class ColumnStep(DualStep):
+class ColumnStep(dual_step.DualStep):
     """A step in the inverse form."""
 
     def __init__(self, sim: Simulation, relaxed: bool, kept: dict[str, Array]) -> None:
@@ -229,12 +207,14 @@ class ColumnStep(DualStep):
         self._plans: list[_Plan] = []
         self._input_tables: dict[tuple[str, ...], np.ndarray] = {}
         super().__init__(sim, relaxed, kept)
-        turns = quaternions(sim.model)
-        coordinates = [(_PLAIN, *pair) for pair in zip(*plain_coordinates(sim.model, turns), strict=True)]
+        turns = dual_step.quaternions(sim.model)
+        coordinates = [
+            (_PLAIN, *pair) for pair in zip(*dual_step.plain_coordinates(sim.model, turns), strict=True)
+        ]
         coordinates += [(_TURN, *pair) for pair in turns.tolist()]
         self._coordinates = np.array(coordinates, np.int64).reshape(-1, 3)
         ends, row, at = [], 0, 0
-        for name in ENDS:
+        for name in dual_step.ENDS:
             if name in self._sizes:
                 n = self._sizes[name]
                 ends.append((self._place(name), n, row, at, int(name == "q")))
@@ -245,7 +225,7 @@ class ColumnStep(DualStep):
 
     def _make_operations(self, sim: Simulation) -> None:
         """Operations in plain numbers, and for every kind of columns those in dual numbers."""
-        index, constant, arguments, _ = sim.sets[MULTIBODY]
+        index, constant, arguments, _ = sim.sets[step_table.MULTIBODY]
         h = self._header
         h[d.RELAXED], h[d.TREE_M], h[d.TREE_C] = self._relaxed, address_of(index), address_of(constant)
         h[d.FACTORS] = address_of(self._factors)
@@ -257,70 +237,74 @@ class ColumnStep(DualStep):
         linear[0, 3] = address_of(sim.data)
         self._plain_sets = np.concatenate([self._plain_sets, linear])
 
-        plain: list[Operation] = []
+        plain: list[dual_step.Operation] = []
         parts: list[_Part] = []
         """In the order of the step; parts that read nothing and write nothing run in the first pass alone."""
         solves = any(stage is solve_islands for stage, _ in sim.schedule)
         for stage, place in sim.schedule:
-            if place in (LOG, USER):
+            if place in (step_table.LOG, step_table.USER):
                 continue
             if stage is solve_islands:
                 self._hand_over_rows(plain, parts)
-                self.solves.append(solve_of(sim))
+                self.solves.append(dual_step.solve_of(sim))
                 plain += self.solves[-1].before
-            plain.append((CALL, stage.address(float64), place, 0))
+            plain.append((dual_step.CALL, stage.address(float64), place, 0))
             if stage is solve_islands:
                 plain += self.solves[-1].after
             if stage is narrow_sort:
-                once: list[Operation] = []
-                again: list[Operation] = []
-                self._pass_on(sim.sets[COLLISION][2], self._collision_args, plain, once)
+                once: list[dual_step.Operation] = []
+                again: list[dual_step.Operation] = []
+                self._pass_on(sim.sets[step_table.COLLISION][2], self._collision_args, plain, once)
                 self._reset_counters(sim, once[-1][1], again)
                 parts.append(_Part(once + self._redirect_links, frozenset(), frozenset()))
                 parts.append(_Part(again, frozenset(), frozenset(("contacts",))))
             if stage is accelerations:
-                plain.append((CALL, trees.composites.address(float64), MULTIBODY, 0))
-                plain.append((CALL, d.factor_mass.address(float64), LINEAR, 0))
+                plain.append((dual_step.CALL, trees.composites.address(float64), step_table.MULTIBODY, 0))
+                plain.append((dual_step.CALL, d.factor_mass.address(float64), LINEAR, 0))
                 spent = frozenset(("link forces", "spring lengths"))
                 parts.append(_Part([], _MOTION | {"tau"}, spent, stage))
             if stage is solve_islands or (stage is accelerations and not solves):
                 # doubles are copied as integers are
-                plain.append((INTEGERS, address_of(sim.a), address_of(self._solved), len(self._solved)))
+                plain.append(
+                    (dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), len(self._solved))
+                )
                 parts.append(_Part([], frozenset(), frozenset(("a",)), d.linearize_accelerations))
             elif stage is damp_implicitly:
                 parts.append(_call(d.damp_linearized, LINEAR, frozenset(("a",)), frozenset(("a",))))
-            elif stage.name not in STRUCTURE | _DROPPED and stage is not accelerations:
+            elif stage.name not in dual_step.STRUCTURE | _DROPPED and stage is not accelerations:
                 reads, writes = _NOTES[stage.name]
-                for one, where in IN_DUALS.get(stage.name, [(stage, place)]):
+                for one, where in dual_step.IN_DUALS.get(stage.name, [(stage, place)]):
                     parts.append(_call(one, where, reads, writes))
         self._plain = _table(plain)
         self._make_kinds(sim, parts)
 
-    def _hand_over_rows(self, plain: list[Operation], parts: list[_Part]) -> None:
+    def _hand_over_rows(self, plain: list[dual_step.Operation], parts: list[_Part]) -> None:
         """Integers of the rows of the repeated step, addresses of stages and arenas, the solution."""
         assert self._block is not None
-        once: list[Operation] = []
+        once: list[dual_step.Operation] = []
         self._pass_on(self._block.m, self._m, plain, once)
         self._pass_on(self._block.args, self._args, plain, once)
         once += self._redirect
-        once.append((NUMBERS, address_of(self._solved), self._place("a_last"), len(self._solved)))
+        once.append((dual_step.NUMBERS, address_of(self._solved), self._place("a_last"), len(self._solved)))
         parts.append(_Part(once, frozenset(), frozenset()))
 
-    def _reset_counters(self, sim: Simulation, copy: int, dual: list[Operation]) -> None:
+    def _reset_counters(self, sim: Simulation, copy: int, dual: list[dual_step.Operation]) -> None:
         """Counters of contacts as they were before any was found; `copy` is the address of kept integers."""
-        source = sim.sets[COLLISION][2]
+        source = sim.sets[step_table.COLLISION][2]
         assert sim.constraints is not None and sim.constraints.collision is not None
         counter = sim.constraints.collision.column.counter
         offset = address_of(counter) - address_of(source)
-        dual.append((INTEGERS, copy + offset, address_of(self._collision_args) + offset, counter.size))
+        dual.append(
+            (dual_step.INTEGERS, copy + offset, address_of(self._collision_args) + offset, counter.size)
+        )
 
     def _make_kinds(self, sim: Simulation, parts: Sequence[_Part]) -> None:
         """Operations of the first pass and of every kind, one after the other, with modes."""
         row_reads: frozenset[str] = frozenset()
         if sim.constraints is not None:
-            called = [row for row in called_stages(sim.constraints.step_plan) if row.link is None]
+            called = [row for row in step_table.called_stages(sim.constraints.step_plan) if row.link is None]
             row_reads = row_reads.union(*(_words(row.reads) for row in called))
-        whole: list[Operation] = []
+        whole: list[dual_step.Operation] = []
         spans = []
         for kind in (BY_COORDINATES, BY_FORCES, BY_VELOCITIES, BY_COORDINATES):
             first, changed = len(whole), set(_KINDS[kind])
@@ -333,9 +317,9 @@ class ColumnStep(DualStep):
                 whole += part.operations
                 if part.stage is accelerations:
                     residual = d.residual_of_dynamics if _MOTION & changed else d.residual_of_forces
-                    whole.append((CALL, dual_address(residual), MULTIBODY, 0))
+                    whole.append((dual_step.CALL, dual_address(residual), step_table.MULTIBODY, 0))
                 elif part.stage is d.linearize_accelerations:
-                    whole.append((CALL, dual_address(d.linearize_accelerations), LINEAR, 0))
+                    whole.append((dual_step.CALL, dual_address(d.linearize_accelerations), LINEAR, 0))
             spans.append((first, len(whole), mode, int(kind == BY_COORDINATES)))
         self._dual, self._spans = _table(whole), spans
 
@@ -445,8 +429,8 @@ def _needed(parts: Sequence[_Part], changed: set[str]) -> set[int]:
 
 
 def _call(stage: Stage, place: int, reads: frozenset[str], writes: frozenset[str]) -> _Part:
-    return _Part([(CALL, dual_address(stage), place, 0)], reads, writes, stage)
+    return _Part([(dual_step.CALL, dual_address(stage), place, 0)], reads, writes, stage)
 
 
-def _table(operations: Sequence[Operation]) -> np.ndarray:
-    return np.array(operations, np.int64).reshape(-1, OPERATION)
+def _table(operations: Sequence[dual_step.Operation]) -> np.ndarray:
+    return np.array(operations, np.int64).reshape(-1, dual_step.OPERATION)

@@ -18,11 +18,7 @@ from worldline._src.kernels.constraints.friction import rows as friction
 from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.limit import recovery as limit_recovery
 from worldline._src.kernels.constraints.limit import rows as limits
-from worldline._src.kernels.constraints.tables import (
-    ISLAND_COLUMNS,
-    ISLAND_WIDTH,
-    work_view,
-)
+from worldline._src.kernels.constraints.tables import ISLAND_COLUMNS, ISLAND_WIDTH, work_view
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.step.constraint_operands import constraint_stage
@@ -35,16 +31,12 @@ class Motion(NamedTuple):
     a: Any
 
 
-actuator_forces = constraint_stage.of(
-    actuation.actuator_forces,
-    "actuator_forces",
-    "q, v, controls, activations -> tau grows by the forces of actuators.",
-)
-advance_activations = constraint_stage.of(
-    actuation.advance_activations,
-    "advance_activations",
-    "activations, their rates -> activations a step later.",
-)
+# fmt: off
+actuator_forces = constraint_stage.of(actuation.actuator_forces,
+    "q, v, controls, activations -> tau grows by the forces of actuators.")
+advance_activations = constraint_stage.of(actuation.advance_activations,
+    "activations, their rates -> activations a step later.")
+# fmt: on
 
 
 @constraint_stage
@@ -60,29 +52,18 @@ def activations_second(act, h):
     actuation.next_activation_part(2.0, 0.5 * h, act)
 
 
-activations_third = constraint_stage.of(
-    actuation.next_activation_part,
-    "activations_third",
+# fmt: off
+activations_third = constraint_stage.of(actuation.next_activation_part,
     "rates of the third part -> activations of the fourth part, a whole step on.",
-    weight=2.0,
-    reach="h",
-)
-activations_last = constraint_stage.of(
-    actuation.join_activation_parts,
-    "activations_last",
-    "rates of the fourth part -> activations of the start, their mean rates.",
-)
-collision_poses = constraint_stage.of(
-    body_matrices.body_matrices,
-    "collision_poses",
+    name="activations_third", weight=2.0, reach="h")
+activations_last = constraint_stage.of(actuation.join_activation_parts,
+    "rates of the fourth part -> activations of the start, their mean rates.", name="activations_last")
+collision_poses = constraint_stage.of(body_matrices.body_matrices,
     "link poses -> poses of bodies in the collision tables.",
-    rows="body_link",
-    X="collision_bodies",
-)
-friction_rows = constraint_stage.of(
-    friction.friction_rows, "friction_rows", "v -> rows of dry friction.", v="island_v"
-)
-limit_rows = constraint_stage.of(limits.limit_rows, "limit_rows", "q, v -> rows of limits.", v="island_v")
+    name="collision_poses", rows="body_link", X="collision_bodies")
+friction_rows = constraint_stage.of(friction.friction_rows, "v -> rows of dry friction.", v="island_v")
+limit_rows = constraint_stage.of(limits.limit_rows, "q, v -> rows of limits.", v="island_v")
+# fmt: on
 
 
 @constraint_stage
@@ -101,13 +82,11 @@ def contact_rows(contacts, bodies, shapes, island, island_v, a, rows, notes, fra
     row_kernels.contact_rows(contacts, bodies, shapes, island, Motion(island_v, a), rows, notes, frames)
 
 
-solve_rows = constraint_stage.of(
-    solving.solve_rows,
-    "solve_rows",
+# fmt: off
+solve_rows = constraint_stage.of(solving.solve_rows,
     "M, a, rows of an island -> a with constraints, forces of rows, generalized constraint forces.",
-    prescribed="a_target",
-    island_io="island_rows",
-)
+    prescribed="a_target", island_io="island_rows")
+# fmt: on
 
 
 @constraint_stage

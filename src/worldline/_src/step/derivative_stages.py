@@ -17,86 +17,17 @@ from __future__ import annotations
 from worldline._src.duals.kind import value_of
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import crba, rnea, velocities
-from worldline._src.kernels.constraints import islands
+from worldline._src.kernels.constraints import islands, row_derivatives
+from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.damping import Damped, damping_of
-from worldline._src.kernels.constraints.row_derivatives import (
-    NO_ROWS,
-    HessianFactors,
-    InverseForm,
-    differentiate_rows,
-    linearize_rows,
-    settle_rows,
-    solve_island,
-)
 from worldline._src.kernels.constraints.solve import IslandRows
-from worldline._src.kernels.constraints.tables import (
-    BOUNCED,
-    BY_IMPULSES,
-    BY_PIVOTING,
-    BY_SWEEPS,
-    COLLISION_ARGS,
-    COLLISION_M,
-    CONTACT_END,
-    CONTACT_FIRST,
-    FIRST_ROW_LINK,
-    FREE_COLUMNS,
-    IS_SPLIT,
-    ISLAND_COLUMNS,
-    ISLAND_WIDTH,
-    ISLANDS,
-    MASS_LINK,
-    RECOVERY_SPEED,
-    ROW_STAGES,
-    ROWS,
-    SHARE,
-    SOLVE_PASS,
-    TREE_COLUMNS,
-    TREE_FIRST,
-    contact_frame_view,
-    island_view,
-    link_view,
-    member_view,
-    motion_view,
-    program_view,
-    row_note_view,
-    row_view,
-    solve_view,
-    split_view,
-    work_view,
-)
 from worldline._src.kernels.inertial_forces import inertial_forces
 from worldline._src.kernels.mass_factor import factor, solve_factored
-from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import float64, int64
-from worldline._src.model.views import (
-    acceleration_view,
-    articulated_view,
-    chain_view,
-    control_view,
-    dof_view,
-    drive_view,
-    field_view,
-    inertia_view,
-    mass_view,
-    operand_view,
-    passive_view,
-    position_view,
-    step_view,
-    tree_view,
-    velocity_view,
-)
-from worldline._src.scalar.memory import (
-    address_as,
-    address_like,
-    call_stage,
-    constants_like,
-    matrix,
-    vector,
-)
-from worldline._src.step.reaching import trees_of
-
-_CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
+from worldline._src.model import views
+from worldline._src.scalar import memory
+from worldline._src.step.reaching import pairs_of, trees_of
 
 RELAXATION = 5.0
 """Relaxation of complementarity: accelerations between those of firm contacts and of open ones [m/s^2]."""
@@ -117,36 +48,33 @@ def relax_islands(m, c, args, d):
 @inline
 def _differentiate(m, c, args, d, a0):
     tm, tc, td = trees_of(args, d)
-    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    operands, counter = operand_view(tm, tc, td), island.counter
-    pair = contact_frame_view(m, c, args, d).contact_row
-    if args[COLLISION_M] != 0:
-        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-    for i in range(counter[ISLANDS]):
+    program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
+    operands, counter = views.operand_view(tm, tc, td), island.counter
+    pair = pairs_of(m, c, args, d).ids
+    for i in range(counter[r.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
+        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
-        motion = motion_view(m, c, args, d)
+        motion = r.motion_view(m, c, args, d)
         for j in range(n):
             motion.island_v[j] = operands.v[motion.column_dof[j]]
-        counter[ROWS], counter[BOUNCED] = 0, 0
-        for k in range(counter[ROW_STAGES]):
-            call_stage(program[FIRST_ROW_LINK + k], m, c, args, d)
-        if counter[ROWS] > 0:
-            call_stage(program[MASS_LINK], m, c, args, d)
-            differentiate_rows(
-                chain_view(tm, tc, td),
-                control_view(tm, tc, td).a_target,
+        counter[r.ROWS], counter[r.BOUNCED] = 0, 0
+        for k in range(counter[r.ROW_STAGES]):
+            memory.call_stage(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+        if counter[r.ROWS] > 0:
+            memory.call_stage(program[r.MASS_LINK], m, c, args, d)
+            row_derivatives.differentiate_rows(
+                views.chain_view(tm, tc, td),
+                views.control_view(tm, tc, td).a_target,
                 a0,
                 IslandRows(
-                    member_view(m, c, args, d),
-                    row_view(m, c, args, d),
-                    row_note_view(m, c, args, d),
-                    contact_frame_view(m, c, args, d),
+                    r.member_view(m, c, args, d),
+                    r.row_view(m, c, args, d),
+                    r.row_note_view(m, c, args, d),
+                    r.contact_frame_view(m, c, args, d),
                 ),
-                work_view(m, c, args, d),
-                solve_view(m, c, args, d),
+                r.work_view(m, c, args, d),
+                r.solve_view(m, c, args, d),
                 operands.a,
             )
 
@@ -159,23 +87,22 @@ def settle_islands(m, c, args, d):
     solved, stay as they are, and so do islands too large for rows over all of their columns.
     """
     tm, tc, td = trees_of(args, d)
-    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    operands, counter = operand_view(tm, tc, td), island.counter
-    others = counter[BY_IMPULSES] + counter[BY_SWEEPS] + counter[BY_PIVOTING]
-    if args[COLLISION_M] == 0 or counter[IS_SPLIT] != 0 or others != 0:
+    program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
+    operands, counter = views.operand_view(tm, tc, td), island.counter
+    others = counter[r.BY_IMPULSES] + counter[r.BY_SWEEPS] + counter[r.BY_PIVOTING]
+    if args[r.COLLISION_M] == 0 or counter[r.IS_SPLIT] != 0 or others != 0:
         return
-    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-    pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-    option, split = link_view(m, c, args, d).option, split_view(m, c, args, d)
-    for i in range(counter[ISLANDS]):
+    pair = pairs_of(m, c, args, d).ids
+    option, split = r.link_view(m, c, args, d).option, r.split_view(m, c, args, d)
+    for i in range(counter[r.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
+        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
-        motion, frames = motion_view(m, c, args, d), contact_frame_view(m, c, args, d)
-        work, members = work_view(m, c, args, d), member_view(m, c, args, d)
+        motion, frames = r.motion_view(m, c, args, d), r.contact_frame_view(m, c, args, d)
+        work, members = r.work_view(m, c, args, d), r.member_view(m, c, args, d)
         obeys = False
-        dense = islands.is_small(pair, n, option[FREE_COLUMNS], island) and n <= option[TREE_COLUMNS]
-        for k in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+        dense = islands.is_small(pair, n, option[r.FREE_COLUMNS], island) and n <= option[r.TREE_COLUMNS]
+        for k in range(counter[r.CONTACT_FIRST], counter[r.CONTACT_END]):
             contact = members.contact_order[k]
             first = frames.contact_row[contact, 0]
             if dense and first >= 0 and frames.de_saxce[contact] >= 0.0:
@@ -183,22 +110,22 @@ def settle_islands(m, c, args, d):
         if not obeys:
             continue
         # rows are made where smooth accelerations are in place
-        solution = solve_view(m, c, args, d)
+        solution = r.solve_view(m, c, args, d)
         for j in range(n):
             k = motion.column_dof[j]
             motion.island_v[j], solution.island_a[j] = operands.v[k], operands.a[k]
             operands.a[k] = solution.a_last[k]
-        tree = island.island_tree[counter[TREE_FIRST]]
-        option[SHARE] = split.tree_share[tree] if option[SOLVE_PASS] == POSITION_PASS else 1.0
-        option[RECOVERY_SPEED] = split.tree_recovery[tree]
-        counter[ROWS], counter[BOUNCED] = 0, 0
-        for k in range(counter[ROW_STAGES]):
-            call_stage(program[FIRST_ROW_LINK + k], m, c, args, d)
-        call_stage(program[MASS_LINK], m, c, args, d)
-        settle_rows(
-            chain_view(tm, tc, td),
-            control_view(tm, tc, td).a_target,
-            IslandRows(members, row_view(m, c, args, d), row_note_view(m, c, args, d), frames),
+        tree = island.island_tree[counter[r.TREE_FIRST]]
+        option[r.SHARE] = split.tree_share[tree] if option[r.SOLVE_PASS] == POSITION_PASS else 1.0
+        option[r.RECOVERY_SPEED] = split.tree_recovery[tree]
+        counter[r.ROWS], counter[r.BOUNCED] = 0, 0
+        for k in range(counter[r.ROW_STAGES]):
+            memory.call_stage(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+        memory.call_stage(program[r.MASS_LINK], m, c, args, d)
+        row_derivatives.settle_rows(
+            views.chain_view(tm, tc, td),
+            views.control_view(tm, tc, td).a_target,
+            IslandRows(members, r.row_view(m, c, args, d), r.row_note_view(m, c, args, d), frames),
             work,
             solution,
             operands.a,
@@ -224,14 +151,14 @@ def factor_numbers(nv: int) -> int:
 @stage
 def residual_of_dynamics(m, c, args, d):
     """poses, velocities, link forces, tau, a -> dof_u: forces that a needs, less those that act."""
-    operands, acc = operand_view(m, c, d), acceleration_view(m, c, d)
-    residual = articulated_view(m, c, d).dof_u
-    velocities.accelerate_world(field_view(m, c, d).gravity, 1, acc.link_A)
+    operands, acc = views.operand_view(m, c, d), views.acceleration_view(m, c, d)
+    residual = views.articulated_view(m, c, d).dof_u
+    velocities.accelerate_world(views.field_view(m, c, d).gravity, 1, acc.link_A)
     rnea.rnea(
-        tree_view(m, c, d),
-        inertia_view(m, c, d),
-        position_view(m, c, d),
-        velocity_view(m, c, d),
+        views.tree_view(m, c, d),
+        views.inertia_view(m, c, d),
+        views.position_view(m, c, d),
+        views.velocity_view(m, c, d),
         operands.a,
         acc,
         residual,
@@ -243,7 +170,7 @@ def residual_of_dynamics(m, c, args, d):
 @stage
 def residual_of_forces(m, c, args, d):
     """tau -> dof_u: minus its derivatives."""
-    tau, residual = operand_view(m, c, d).tau, articulated_view(m, c, d).dof_u
+    tau, residual = views.operand_view(m, c, d).tau, views.articulated_view(m, c, d).dof_u
     for k in range(residual.shape[0]):
         residual[k] = value_of(tau[k]) - tau[k]
 
@@ -251,18 +178,24 @@ def residual_of_forces(m, c, args, d):
 @stage
 def factor_mass(m, c, args, d):
     """poses, composites -> M, its factor and that of M + h D; plain numbers."""
-    tm, tc = address_as(m[TREE_M], int64), address_as(m[TREE_C], float64)
-    dof = dof_view(tm, tc, d)
-    damped = Damped(chain_view(tm, tc, d), passive_view(tm, tc, d), drive_view(tm, tc, d))
-    nv, h = dof.dof_parent.shape[0], step_view(tm, tc, d).time_step[0]
-    numbers = address_as(m[FACTORS], float64)
-    M, diagonal = matrix(numbers, 0, nv, nv), vector(numbers, 3 * nv * nv, nv)
-    crba.crba(dof, inertia_view(tm, tc, d), position_view(tm, tc, d), mass_view(tm, tc, d).link_crb, M)
-    factor(dof, M, matrix(numbers, nv * nv, nv, nv))
+    tm, tc = memory.address_as(m[TREE_M], int64), memory.address_as(m[TREE_C], float64)
+    dof = views.dof_view(tm, tc, d)
+    damped = Damped(views.chain_view(tm, tc, d), views.passive_view(tm, tc, d), views.drive_view(tm, tc, d))
+    nv, h = dof.dof_parent.shape[0], views.step_view(tm, tc, d).time_step[0]
+    numbers = memory.address_as(m[FACTORS], float64)
+    M, diagonal = memory.matrix(numbers, 0, nv, nv), memory.vector(numbers, 3 * nv * nv, nv)
+    crba.crba(
+        dof,
+        views.inertia_view(tm, tc, d),
+        views.position_view(tm, tc, d),
+        views.mass_view(tm, tc, d).link_crb,
+        M,
+    )
+    factor(dof, M, memory.matrix(numbers, nv * nv, nv, nv))
     for i in range(nv):
         diagonal[i] = M[i, i]
         M[i, i] = M[i, i] + h * damping_of(damped, i)
-    factor(dof, M, matrix(numbers, 2 * nv * nv, nv, nv))
+    factor(dof, M, memory.matrix(numbers, 2 * nv * nv, nv, nv))
     for i in range(nv):
         M[i, i] = diagonal[i]
 
@@ -270,15 +203,17 @@ def factor_mass(m, c, args, d):
 @stage
 def linearize_accelerations(m, c, args, d):
     """dof_u, islands, solved a -> a with its derivatives."""
-    tm, tc = address_as(m[TREE_M], int64), constants_like(m[TREE_C], d)
-    a, residual = operand_view(tm, tc, d).a, articulated_view(tm, tc, d).dof_u
-    nv, numbers = residual.shape[0], address_as(m[FACTORS], float64)
+    tm, tc = memory.address_as(m[TREE_M], int64), memory.constants_like(m[TREE_C], d)
+    a, residual = views.operand_view(tm, tc, d).a, views.articulated_view(tm, tc, d).dof_u
+    nv, numbers = residual.shape[0], memory.address_as(m[FACTORS], float64)
     if m[ROW_M] != 0:
-        rows_m, rows_c = address_as(m[ROW_M], int64), constants_like(m[ROW_C], d)
-        rows_args, rows_d = address_as(m[ROW_ARGS], int64), address_like(m[ROW_D], d)
-        _linearize_islands(m, rows_m, rows_c, rows_args, rows_d, matrix(numbers, 0, nv, nv), residual, a)
+        rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
+        rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
+        _linearize_islands(
+            m, rows_m, rows_c, rows_args, rows_d, memory.matrix(numbers, 0, nv, nv), residual, a
+        )
     # trees without rows
-    solve_factored(dof_view(tm, tc, d), matrix(numbers, nv * nv, nv, nv), residual)
+    solve_factored(views.dof_view(tm, tc, d), memory.matrix(numbers, nv * nv, nv, nv), residual)
     for k in range(nv):
         a[k] = a[k] - residual[k]
 
@@ -287,54 +222,51 @@ def linearize_accelerations(m, c, args, d):
 def _linearize_islands(header, m, c, args, d, M, residual_io, a_io):
     """Accelerations of islands with rows; their residuals become zero."""
     tm, tc, td = trees_of(args, d)
-    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    v, counter = operand_view(tm, tc, td).v, island.counter
+    program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
+    v, counter = views.operand_view(tm, tc, td).v, island.counter
     a0 = RELAXATION if header[RELAXED] == 1 else 0.0
-    nv, numbers = residual_io.shape[0], address_as(header[FACTORS], float64)
+    nv, numbers = residual_io.shape[0], memory.address_as(header[FACTORS], float64)
     # pivots of all islands, then their Hessians
     at, before = 3 * nv * nv + nv, 3 * nv * nv + 2 * nv
-    pair = contact_frame_view(m, c, args, d).contact_row
-    if args[COLLISION_M] != 0:
-        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-    for i in range(counter[ISLANDS]):
+    pair = pairs_of(m, c, args, d).ids
+    for i in range(counter[r.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
+        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
-        solution, work = solve_view(m, c, args, d), work_view(m, c, args, d)
-        H, pivot = matrix(numbers, before, n, n), vector(numbers, at, n)
+        solution, work = r.solve_view(m, c, args, d), r.work_view(m, c, args, d)
+        H, pivot = memory.matrix(numbers, before, n, n), memory.vector(numbers, at, n)
         at, before = at + n, before + n * n
         x = work.vectors[0]
         if header[MODE] == FORCES:
-            if pivot[0] != NO_ROWS:
+            if pivot[0] != row_derivatives.NO_ROWS:
                 for j in range(n):
                     x[j] = residual_io[solution.column_dof[j]]
-                solve_island(H, pivot, x)
+                row_derivatives.solve_island(H, pivot, x)
         else:
-            motion = motion_view(m, c, args, d)
+            motion = r.motion_view(m, c, args, d)
             for j in range(n):
                 motion.island_v[j] = v[motion.column_dof[j]]
-            counter[ROWS], counter[BOUNCED] = 0, 0
-            for k in range(counter[ROW_STAGES]):
-                call_stage(program[FIRST_ROW_LINK + k], m, c, args, d)
-            if counter[ROWS] > 0:
-                linearize_rows(
-                    chain_view(tm, tc, td),
-                    control_view(tm, tc, td).a_target,
-                    InverseForm(a0, header[MODE] == MAKE, M, residual_io),
+            counter[r.ROWS], counter[r.BOUNCED] = 0, 0
+            for k in range(counter[r.ROW_STAGES]):
+                memory.call_stage(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+            if counter[r.ROWS] > 0:
+                row_derivatives.linearize_rows(
+                    views.chain_view(tm, tc, td),
+                    views.control_view(tm, tc, td).a_target,
+                    row_derivatives.InverseForm(a0, header[MODE] == MAKE, M, residual_io),
                     IslandRows(
-                        member_view(m, c, args, d),
-                        row_view(m, c, args, d),
-                        row_note_view(m, c, args, d),
-                        contact_frame_view(m, c, args, d),
+                        r.member_view(m, c, args, d),
+                        r.row_view(m, c, args, d),
+                        r.row_note_view(m, c, args, d),
+                        r.contact_frame_view(m, c, args, d),
                     ),
                     work,
                     solution,
-                    HessianFactors(H, pivot),
+                    row_derivatives.HessianFactors(H, pivot),
                 )
             else:
-                pivot[0] = NO_ROWS
-        if pivot[0] != NO_ROWS:
+                pivot[0] = row_derivatives.NO_ROWS
+        if pivot[0] != row_derivatives.NO_ROWS:
             for j in range(n):
                 k = solution.column_dof[j]
                 a_io[k] = a_io[k] - x[j]
@@ -347,11 +279,19 @@ def damp_linearized(m, c, args, d):
 
     With w = (M + h D)^-1 h D a the damped accelerations are a - w, and dw = (M + h D)^-1 (h D da - dM w).
     """
-    tm, tc = address_as(m[TREE_M], int64), constants_like(m[TREE_C], d)
-    dof, a, work = dof_view(tm, tc, d), operand_view(tm, tc, d).a, articulated_view(tm, tc, d)
-    damped = Damped(chain_view(tm, tc, d), passive_view(tm, tc, d), drive_view(tm, tc, d))
-    nv, h, numbers = a.shape[0], step_view(tm, tc, d).time_step[0], address_as(m[FACTORS], float64)
-    L, w = matrix(numbers, 2 * nv * nv, nv, nv), vector(numbers, 3 * nv * nv, nv)
+    tm, tc = memory.address_as(m[TREE_M], int64), memory.constants_like(m[TREE_C], d)
+    dof, a, work = (
+        views.dof_view(tm, tc, d),
+        views.operand_view(tm, tc, d).a,
+        views.articulated_view(tm, tc, d),
+    )
+    damped = Damped(views.chain_view(tm, tc, d), views.passive_view(tm, tc, d), views.drive_view(tm, tc, d))
+    nv, h, numbers = (
+        a.shape[0],
+        views.step_view(tm, tc, d).time_step[0],
+        memory.address_as(m[FACTORS], float64),
+    )
+    L, w = memory.matrix(numbers, 2 * nv * nv, nv, nv), memory.vector(numbers, 3 * nv * nv, nv)
     for k in range(nv):
         work.dof_u[k] = h * damping_of(damped, k) * a[k]
     if m[MODE] == MAKE:
@@ -360,11 +300,11 @@ def damp_linearized(m, c, args, d):
         solve_factored(dof, L, w)
     if m[MOVES] == 1:
         inertial_forces(
-            tree_view(tm, tc, d),
-            inertia_view(tm, tc, d),
-            position_view(tm, tc, d),
+            views.tree_view(tm, tc, d),
+            views.inertia_view(tm, tc, d),
+            views.position_view(tm, tc, d),
             w,
-            acceleration_view(tm, tc, d),
+            views.acceleration_view(tm, tc, d),
             work.dof_D,
         )
         for k in range(nv):

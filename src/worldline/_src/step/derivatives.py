@@ -196,12 +196,7 @@ _INVERSE_DYNAMICS = Program(
 )
 _FORWARD_DYNAMICS = Program(
     "forward_dynamics_derivatives",
-    (
-        *programs.FORWARD_DYNAMICS.stages,
-        take_accelerations,
-        *_AT_ACCELERATIONS,
-        forward_dynamics_jacobians,
-    ),
+    (*programs.FORWARD_DYNAMICS.stages, take_accelerations, *_AT_ACCELERATIONS, forward_dynamics_jacobians),
     ("q", "v", "tau"),
     ("q", "qd", "tau"),
     ("nv", "nv"),

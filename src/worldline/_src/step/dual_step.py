@@ -23,7 +23,7 @@ from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, CONTACTS, CO
 from worldline._src.kinds import float64, int64
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, call_stage, vector
+from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import stages as trees
 from worldline._src.step.constraints import Constraints
@@ -31,6 +31,7 @@ from worldline._src.step.derivative_stages import differentiate_islands, relax_i
 from worldline._src.step.evaluate import new_arena
 from worldline._src.step.fixed_stages import damp_fixed
 from worldline._src.step.island_stages import mass_of_island, solve_islands
+from worldline._src.step.runner import call_on_set
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_table import COLLISION, CONSTRAINT, LOG, MULTIBODY, USER, called_stages
 
@@ -74,13 +75,7 @@ def operate(operations, start, end, sets):
         kind, first, second = operations[k, 0], operations[k, 1], operations[k, 2]
         count = operations[k, 3]
         if kind == CALL:
-            call_stage(
-                first,
-                address_as(sets[second, 0], int64),
-                address_as(sets[second, 1], float64),
-                address_as(sets[second, 2], int64),
-                address_as(sets[second, 3], float64),
-            )
+            call_on_set(first, sets, second, float64)
         elif kind == INTEGERS:
             source = vector(address_as(first, int64), 0, count)
             target = vector(address_as(second, int64), 0, count)

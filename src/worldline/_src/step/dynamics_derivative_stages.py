@@ -11,19 +11,8 @@ from __future__ import annotations
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import mass_factor
 from worldline._src.kernels import rnea_derivatives as r
+from worldline._src.model import views
 from worldline._src.model.fields import ENTRY
-from worldline._src.model.views import (
-    acceleration_view,
-    dof_view,
-    inertia_view,
-    joint_view,
-    mass_view,
-    operand_view,
-    passive_view,
-    position_view,
-    tree_view,
-    velocity_view,
-)
 from worldline._src.scalar.memory import matrix
 
 _NV, _NLINK = ENTRY["nv"], ENTRY["nlink"]
@@ -40,19 +29,31 @@ def _jacobians(m, c, args, d):
     nv, at = m[_NV], args[1]
     dq, dv, M = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv), matrix(d, at + 2 * nv * nv, nv, nv)
     at += 3 * nv * nv
-    operands, passive, acc = operand_view(m, c, d), passive_view(m, c, d), acceleration_view(m, c, d)
-    kind, inertia, pos = joint_view(m, c, d).dof_kind, inertia_view(m, c, d), position_view(m, c, d)
+    operands, passive, acc = (
+        views.operand_view(m, c, d),
+        views.passive_view(m, c, d),
+        views.acceleration_view(m, c, d),
+    )
+    kind, inertia, pos = (
+        views.joint_view(m, c, d).dof_kind,
+        views.inertia_view(m, c, d),
+        views.position_view(m, c, d),
+    )
     work = r.ColumnWork(
         matrix(d, at, nv, 6),
         matrix(d, at + 6 * nv, nv, 6),
         matrix(d, at + 12 * nv, nv, 6),
         acc.link_A,
         matrix(d, at + 18 * nv, m[_NLINK], r.CORIOLIS),
-        mass_view(m, c, d).link_crb,
+        views.mass_view(m, c, d).link_crb,
         acc.link_F,
     )
-    r.column_motions(tree_view(m, c, d), kind, inertia, pos, velocity_view(m, c, d), operands, work)
-    r.inverse_dynamics_jacobians(dof_view(m, c, d), kind, inertia, pos, work, r.DynamicsJacobians(dq, dv, M))
+    r.column_motions(
+        views.tree_view(m, c, d), kind, inertia, pos, views.velocity_view(m, c, d), operands, work
+    )
+    r.inverse_dynamics_jacobians(
+        views.dof_view(m, c, d), kind, inertia, pos, work, r.DynamicsJacobians(dq, dv, M)
+    )
     # springs and dampers
     for k in range(nv):
         dq[k, k] = dq[k, k] + passive.dof_stiffness[k]
@@ -69,7 +70,7 @@ def inverse_dynamics_jacobians(m, c, args, d):
 @stage
 def take_accelerations(m, c, args, d):
     """result -> a."""
-    operands = operand_view(m, c, d)
+    operands = views.operand_view(m, c, d)
     for k in range(operands.a.shape[0]):
         operands.a[k] = operands.result[k]
 
@@ -77,13 +78,13 @@ def take_accelerations(m, c, args, d):
 @stage
 def forward_dynamics_jacobians(m, c, args, d):
     """the same -> da/dq, da/dv, M^-1."""
-    nv, at, dof = m[_NV], args[1], dof_view(m, c, d)
+    nv, at, dof = m[_NV], args[1], views.dof_view(m, c, d)
     changes = matrix(d, at, 2 * nv, nv)
     for i in range(2 * nv):
         for j in range(nv):
             changes[i, j] = 0.0
     dq, dv, M = _jacobians(m, c, args, d)
-    L = mass_view(m, c, d).L
+    L = views.mass_view(m, c, d).L
     mass_factor.factor(dof, M, L)
     for i in range(2 * nv):
         for j in range(nv):

@@ -12,8 +12,8 @@ from worldline._src.step.constraint_operands import constraint_stage
 
 limit_energy = constraint_stage.of(
     bound_energy,
-    "limit_energy",
     "M, rows, forces and a of an island -> the same within bounds; whether it is moved apart.",
+    name="limit_energy",
     v="island_v",
     trees_out="island_trees",
 )

@@ -20,10 +20,7 @@ from worldline._src.kernels.constraints.fixed_solve import CONES, COULOMB, NO_NE
 from worldline._src.kernels.constraints.packed_rows import GROUP, MOST_COLUMNS
 from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.dispatch import pair_family
-from worldline._src.kernels.narrowphase.lanes import (
-    PAIR_CONTACTS,
-    is_fixed_pair,
-)
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, is_fixed_pair
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SKIP, SPHERE, SURFACE
 from worldline._src.kernels.tendons import CYLINDER as CYLINDER_NODE
 from worldline._src.kernels.tendons import SPHERE as SPHERE_NODE

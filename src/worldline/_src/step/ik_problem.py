@@ -86,6 +86,9 @@ _SEARCH = ("start", "target", "seed")
 """Operands of a search."""
 
 
+_Operands = tuple[Array, Array, Array]
+
+
 class _Job(NamedTuple):
     """A stage to run for many problems: its options, arrays of its operands and of its result."""
 
@@ -452,14 +455,7 @@ class IkProblem:
         data[self._base * width :] = np.repeat(self._numbers, width)
         return data
 
-    def _run(
-        self,
-        job: _Job,
-        operands: tuple[Array, Array, Array],
-        out: Array,
-        threads: int,
-        lanes: int | None,
-    ) -> None:
+    def _run(self, job: _Job, operands: _Operands, out: Array, threads: int, lanes: int | None) -> None:
         """Run a stage for every row of `out`; operands without that many rows serve all of them."""
         if len(out) == 1 and threads == 1:
             bad = self._run_single(job, operands, out)
@@ -474,7 +470,7 @@ class IkProblem:
                 f"{name} of inverse kinematics must be finite; it is not in problem {bad // 4}"
             )
 
-    def _run_single(self, job: _Job, operands: tuple[Array, Array, Array], out: Array) -> int:
+    def _run_single(self, job: _Job, operands: _Operands, out: Array) -> int:
         stock = self._singles.setdefault(job.stage.name, [])
         # calls nobody uses wait in a list; taking from it and adding to it are atomic
         try:
@@ -502,14 +498,7 @@ class IkProblem:
         run = runner.bound((*call, *operands, np.zeros(0), made, span))
         return _Single(run, args, data[at : at + NOPTION], operands, made)
 
-    def _run_many(
-        self,
-        job: _Job,
-        operands: tuple[Array, Array, Array],
-        out: Array,
-        threads: int,
-        lanes: int | None,
-    ) -> int:
+    def _run_many(self, job: _Job, operands: _Operands, out: Array, threads: int, lanes: int | None) -> int:
         scalar = choose_scalar(lanes, len(out))
         width = SCALARS[scalar][1]
         program, run = stage_addresses((job.stage,), scalar), runner.runner(scalar)

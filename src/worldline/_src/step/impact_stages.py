@@ -12,25 +12,8 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import configuration
+from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS, SLOW, VELOCITY_PASS
-from worldline._src.kernels.constraints.tables import (
-    ACTIVE_LIMITS,
-    AGAIN_LINK,
-    ALL_ROWS,
-    CONVERGED,
-    DROPPED,
-    IS_SPLIT,
-    RESIDUAL,
-    RESTITUTION_LIMITED,
-    SOLVE_PASS,
-    STEP,
-    SUBSTITUTED,
-    UNCONVERGED,
-    link_view,
-    program_view,
-    record_view,
-    split_view,
-)
 from worldline._src.model.views import operand_view, tree_view
 from worldline._src.step.island_stages import call_linked
 from worldline._src.step.reaching import trees_of
@@ -40,9 +23,9 @@ from worldline._src.step.reaching import trees_of
 def keep_smooth(m, c, args, d):
     """a -> a without rows, for a second solve."""
     tm, tc, td = trees_of(args, d)
-    a, kept = operand_view(tm, tc, td).a, split_view(m, c, args, d).a_smooth
-    split, counter = split_view(m, c, args, d), link_view(m, c, args, d).counter
-    counter[IS_SPLIT], counter[RESTITUTION_LIMITED] = 0, 0
+    a, kept = operand_view(tm, tc, td).a, r.split_view(m, c, args, d).a_smooth
+    split, counter = r.split_view(m, c, args, d), r.link_view(m, c, args, d).counter
+    counter[r.IS_SPLIT], counter[r.RESTITUTION_LIMITED] = 0, 0
     for k in range(split.tree_share.shape[0]):
         split.tree_share[k], split.tree_recovery[k] = 1.0, SLOW
     for k in range(a.shape[0]):
@@ -53,53 +36,53 @@ def keep_smooth(m, c, args, d):
 def _solve_for(solve_pass, m, c, args, d):
     """islands, v -> a of a pass."""
     tm, tc, td = trees_of(args, d)
-    links, a = link_view(m, c, args, d), operand_view(tm, tc, td).a
+    links, a = r.link_view(m, c, args, d), operand_view(tm, tc, td).a
     a_smooth, qfrc, counter = (
-        split_view(m, c, args, d).a_smooth,
-        record_view(m, c, args, d).qfrc,
+        r.split_view(m, c, args, d).a_smooth,
+        r.record_view(m, c, args, d).qfrc,
         links.counter,
     )
     for k in range(a.shape[0]):
         a[k] = a_smooth[k]
         qfrc[k] = 0.0
     # rows are those of the last pass; what is not solved counts whichever pass it is in
-    unsolved, substituted, residual = counter[UNCONVERGED], counter[SUBSTITUTED], links.option[RESIDUAL]
-    counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[SUBSTITUTED] = 0, 0, 0, 0
-    links.option[SOLVE_PASS], links.option[RESIDUAL] = solve_pass, 0.0
-    call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
+    unsolved, substituted, residual = counter[r.UNCONVERGED], counter[r.SUBSTITUTED], links.option[r.RESIDUAL]
+    counter[r.ALL_ROWS], counter[r.ACTIVE_LIMITS], counter[r.UNCONVERGED], counter[r.SUBSTITUTED] = 0, 0, 0, 0
+    links.option[r.SOLVE_PASS], links.option[r.RESIDUAL] = solve_pass, 0.0
+    call_linked(r.program_view(m, c, args, d).program[r.AGAIN_LINK], m, c, args, d)
     if solve_pass == VELOCITY_PASS:
-        counter[UNCONVERGED] = max(counter[UNCONVERGED], unsolved)
-        counter[SUBSTITUTED] = max(counter[SUBSTITUTED], substituted)
-        links.option[RESIDUAL] = max(links.option[RESIDUAL], residual)
-    counter[CONVERGED] = 1 if counter[UNCONVERGED] == 0 else 0
+        counter[r.UNCONVERGED] = max(counter[r.UNCONVERGED], unsolved)
+        counter[r.SUBSTITUTED] = max(counter[r.SUBSTITUTED], substituted)
+        links.option[r.RESIDUAL] = max(links.option[r.RESIDUAL], residual)
+    counter[r.CONVERGED] = 1 if counter[r.UNCONVERGED] == 0 else 0
 
 
 @stage
 def solve_velocities(m, c, args, d):
     """islands, v, a of the position pass -> a of the velocity pass, and how the two differ."""
     tm, tc, td = trees_of(args, d)
-    links, split, a = link_view(m, c, args, d), split_view(m, c, args, d), operand_view(tm, tc, td).a
+    links, split, a = r.link_view(m, c, args, d), r.split_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option = links.counter, links.option
-    if counter[IS_SPLIT] != 0:
-        dropped = counter[DROPPED]
+    if counter[r.IS_SPLIT] != 0:
+        dropped = counter[r.DROPPED]
         for k in range(a.shape[0]):
             split.correction[k] = a[k]
         _solve_for(VELOCITY_PASS, m, c, args, d)
-        if counter[RESTITUTION_LIMITED] != 0:
+        if counter[r.RESTITUTION_LIMITED] != 0:
             _solve_for(POSITION_PASS, m, c, args, d)
             for k in range(a.shape[0]):
                 split.correction[k] = a[k]
             _solve_for(VELOCITY_PASS, m, c, args, d)
-        option[SOLVE_PASS] = POSITION_PASS
-        counter[DROPPED] = dropped
+        option[r.SOLVE_PASS] = POSITION_PASS
+        counter[r.DROPPED] = dropped
         for k in range(a.shape[0]):
-            split.correction[k] = (split.correction[k] - a[k]) * option[STEP]
+            split.correction[k] = (split.correction[k] - a[k]) * option[r.STEP]
 
 
 @stage
 def correct_positions(m, c, args, d):
     """q, position correction -> q moved by it."""
-    if link_view(m, c, args, d).counter[IS_SPLIT] != 0:
+    if r.link_view(m, c, args, d).counter[r.IS_SPLIT] != 0:
         tm, tc, td = trees_of(args, d)
-        q, h = operand_view(tm, tc, td).q, link_view(m, c, args, d).option[STEP]
-        configuration.integrate(tree_view(tm, tc, td), q, split_view(m, c, args, d).correction, h, q)
+        q, h = operand_view(tm, tc, td).q, r.link_view(m, c, args, d).option[r.STEP]
+        configuration.integrate(tree_view(tm, tc, td), q, r.split_view(m, c, args, d).correction, h, q)

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from worldline._src.jit import DISABLED, Stage, inline, stage
-from worldline._src.kernels.constraints import boxed, islands, row_pgs, sleeping
+from worldline._src.kernels.constraints import boxed, islands, row_pgs, sleeping, solve
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
+from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
@@ -24,94 +25,8 @@ from worldline._src.kernels.constraints.contact import matching
 from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.contact.recovery_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.restitution import forget_rows
-from worldline._src.kernels.constraints.solve import (
-    IslandRows,
-    gather_accelerations,
-    give_back,
-    record_contacts,
-    record_residual,
-    record_rows,
-)
-from worldline._src.kernels.constraints.tables import (
-    ALL_ROWS,
-    BODY_ROW_LINK,
-    BODY_ROWS,
-    BOUNCED,
-    BOUNCES,
-    BOXED,
-    BOXED_LINK,
-    BUDGET,
-    BY_IMPULSES,
-    BY_NEWTON,
-    BY_PIVOTING,
-    BY_SWEEPS,
-    COLLISION_ARGS,
-    COLLISION_M,
-    CONTACT_COUNT,
-    CONTACT_END,
-    CONTACT_FIRST,
-    CONVERGED,
-    DROPPED,
-    ENERGY_LINK,
-    FIRST_ROW_LINK,
-    FREE_COLUMNS,
-    FREE_LINK,
-    GRAVITY,
-    ISLAND_COLUMNS,
-    ISLAND_WIDTH,
-    ISLANDS,
-    MASS_LINK,
-    QUIET_TIME,
-    RECOVERY_SPEED,
-    RESIDUAL,
-    RESTITUTION_LINK,
-    ROW_STAGES,
-    ROWS,
-    ROWS_BEFORE,
-    SHARE,
-    SLIP_LINK,
-    SLIP_SWEEPS,
-    SOLVE_LINK,
-    SOLVE_PASS,
-    SPLIT,
-    STANDS_IN,
-    STEP,
-    STRICT,
-    SUBSTITUTED,
-    SWEEP_LINK,
-    SWEEPS_STAND_IN,
-    SWEPT,
-    TABLE,
-    TREE_COLUMNS,
-    TREE_END,
-    TREE_FIRST,
-    UNCONVERGED,
-    UNCONVERGED_BEFORE,
-    contact_frame_view,
-    contact_memory_view,
-    island_view,
-    link_view,
-    member_view,
-    motion_view,
-    pgs_body_view,
-    pgs_bounce_view,
-    pgs_view,
-    pgs_work_view,
-    program_view,
-    record_view,
-    row_note_view,
-    row_view,
-    shape_law_view,
-    sleep_view,
-    solve_view,
-    split_view,
-    tree_room_view,
-    tree_span_view,
-    weight_view,
-    work_view,
-)
 from worldline._src.kernels.narrowphase import tables as collision
-from worldline._src.kinds import float64, int64
+from worldline._src.kinds import float64
 from worldline._src.model.views import (
     chain_view,
     inertia_view,
@@ -120,16 +35,16 @@ from worldline._src.model.views import (
     tree_view,
 )
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
+from worldline._src.scalar.memory import call_stage
 from worldline._src.step.constraint_operands import constraint_stage
-from worldline._src.step.reaching import contacts_of, trees_of
+from worldline._src.step.reaching import contacts_of, pairs_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = (
     collision.ENTRY["contact_id"],
     collision.ENTRY["counter"],
     collision.ENTRY["ncontact"],
 )
-_LCP = TABLE.entry["nlcp"]
+_LCP = r.TABLE.entry["nlcp"]
 FREE_BODY_COLUMNS = 132
 """Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
 
@@ -174,7 +89,7 @@ call_linked = _call_python if DISABLED else _call_compiled
 def are_free(tree_link, island):
     """Whether all trees of the island at hand are free bodies without rows of their own."""
     free_ones = True
-    for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+    for k in range(island.counter[r.TREE_FIRST], island.counter[r.TREE_END]):
         if tree_link[island.island_tree[k]] == 0:
             free_ones = False
     return free_ones
@@ -190,7 +105,7 @@ def have_tree_rows(island, room, n, least):
     if not n > least:
         return False
     found = True
-    for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+    for k in range(island.counter[r.TREE_FIRST], island.counter[r.TREE_END]):
         t = island.island_tree[k]
         nodes = room.tree_node[t + 1] - room.tree_node[t]
         if room.tree_dense[t] != 0 or nodes > MOST_NODES or LARGE_TREE * SIDE * nodes > n:
@@ -205,7 +120,7 @@ def _obey_coulomb(island, frames):
     Friction of the impedance model is another: sliding contacts separate.
     """
     alike = True
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+    for i in range(island.counter[r.CONTACT_FIRST], island.counter[r.CONTACT_END]):
         k = island.contact_order[i]
         if frames.contact_row[k, 0] >= 0 and frames.contact_row[k, 1] > 1 and frames.de_saxce[k] < 0.0:
             alike = False
@@ -216,13 +131,13 @@ def _obey_coulomb(island, frames):
 def _reopen(m, c, args, d, unconverged, residual):
     """Undo the solution of the island at hand, which did not converge, for another method."""
     tm, tc, td = trees_of(args, d)
-    solution, a = solve_view(m, c, args, d), operand_view(tm, tc, td).a
-    forget_rows(row_view(m, c, args, d), solution, record_view(m, c, args, d))
+    solution, a = r.solve_view(m, c, args, d), operand_view(tm, tc, td).a
+    forget_rows(r.row_view(m, c, args, d), solution, r.record_view(m, c, args, d))
     for j in range(solution.island_a.shape[0]):
         a[solution.column_dof[j]] = solution.island_smooth[j]
     counter, option = solution.counter, solution.option
-    counter[UNCONVERGED], option[RESIDUAL] = unconverged, residual
-    counter[SUBSTITUTED] += 1
+    counter[r.UNCONVERGED], option[r.RESIDUAL] = unconverged, residual
+    counter[r.SUBSTITUTED] += 1
 
 
 @inline
@@ -232,21 +147,21 @@ def _sweep_instead(m, c, args, d, unconverged):
     Of both solutions the one with the smaller residual stays. Returns the counter of its method.
     """
     tm, tc, td = trees_of(args, d)
-    program, rows = program_view(m, c, args, d).program, row_view(m, c, args, d)
-    solution, records = solve_view(m, c, args, d), record_view(m, c, args, d)
-    work, frames = work_view(m, c, args, d), contact_frame_view(m, c, args, d)
-    island, a = member_view(m, c, args, d), operand_view(tm, tc, td).a
+    program, rows = r.program_view(m, c, args, d).program, r.row_view(m, c, args, d)
+    solution, records = r.solve_view(m, c, args, d), r.record_view(m, c, args, d)
+    work, frames = r.work_view(m, c, args, d), r.contact_frame_view(m, c, args, d)
+    island, a = r.member_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option, force = solution.counter, solution.option, solution.row_force
-    kept_force, kept_a, first = work.slack[1], work.vectors[6], option[RESIDUAL]
+    kept_force, kept_a, first = work.slack[1], work.vectors[6], option[r.RESIDUAL]
     kept_D = work.slack[4]
 
     # keep what there is, then rows and accelerations as they were before the solve
-    for k in range(counter[ROWS]):
+    for k in range(counter[r.ROWS]):
         kept_force[k], kept_D[k] = force[k], rows.D[k]
     for j in range(solution.island_a.shape[0]):
         kept_a[j] = solution.island_a[j]
     forget_rows(rows, solution, records)
-    for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+    for i in range(counter[r.CONTACT_FIRST], counter[r.CONTACT_END]):
         k = island.contact_order[i]
         row = frames.contact_row[k, 0]
         if row >= 0 and frames.de_saxce[k] >= 0.0:
@@ -254,23 +169,25 @@ def _sweep_instead(m, c, args, d, unconverged):
             frames.de_saxce[k] = 0.0
     for j in range(solution.island_a.shape[0]):
         a[solution.column_dof[j]] = solution.island_smooth[j]
-    counter[UNCONVERGED], option[RESIDUAL] = unconverged, 0.0
-    call_linked(program[SWEEP_LINK], m, c, args, d)
-    method = BY_SWEEPS
-    if option[RESIDUAL] <= first:
-        counter[SUBSTITUTED] += 1
+    counter[r.UNCONVERGED], option[r.RESIDUAL] = unconverged, 0.0
+    call_linked(program[r.SWEEP_LINK], m, c, args, d)
+    method = r.BY_SWEEPS
+    if option[r.RESIDUAL] <= first:
+        counter[r.SUBSTITUTED] += 1
     else:
         forget_rows(rows, solution, records)
-        for k in range(counter[ROWS]):
+        for k in range(counter[r.ROWS]):
             force[k], rows.D[k] = kept_force[k], kept_D[k]
         for j in range(solution.island_a.shape[0]):
             solution.island_a[j] = kept_a[j]
-        notes = row_note_view(m, c, args, d)
-        record_rows(rows, solution, notes, work.vectors[7], records)
-        record_contacts(rows, IslandRows(island, rows, notes, frames), force, records.contact_force)
-        give_back(chain_view(tm, tc, td), solution, a)
-        counter[UNCONVERGED], option[RESIDUAL] = unconverged + 1, first
-        method = BY_NEWTON
+        notes = r.row_note_view(m, c, args, d)
+        solve.record_rows(rows, solution, notes, work.vectors[7], records)
+        solve.record_contacts(
+            rows, solve.IslandRows(island, rows, notes, frames), force, records.contact_force
+        )
+        solve.give_back(chain_view(tm, tc, td), solution, a)
+        counter[r.UNCONVERGED], option[r.RESIDUAL] = unconverged + 1, first
+        method = r.BY_NEWTON
     return method
 
 
@@ -282,26 +199,26 @@ def solve_island(m, c, args, d):
 
     Returns the counter of the method that solved it.
     """
-    program, option = program_view(m, c, args, d).program, link_view(m, c, args, d).option
-    counter = link_view(m, c, args, d).counter
-    boxed = option[BOXED] != 0.0 and counter[ROWS] <= m[_LCP]
-    method = BY_PIVOTING
-    unconverged, residual = counter[UNCONVERGED], option[RESIDUAL]
+    program, option = r.program_view(m, c, args, d).program, r.link_view(m, c, args, d).option
+    counter = r.link_view(m, c, args, d).counter
+    boxed = option[r.BOXED] != 0.0 and counter[r.ROWS] <= m[_LCP]
+    method = r.BY_PIVOTING
+    unconverged, residual = counter[r.UNCONVERGED], option[r.RESIDUAL]
     if boxed:
-        call_linked(program[BOXED_LINK], m, c, args, d)
-        if counter[UNCONVERGED] > unconverged and option[STRICT] == 0.0:
+        call_linked(program[r.BOXED_LINK], m, c, args, d)
+        if counter[r.UNCONVERGED] > unconverged and option[r.STRICT] == 0.0:
             _reopen(m, c, args, d, unconverged, residual)
             boxed = False
     if not boxed:
-        swept = option[SWEPT] != 0.0
-        method = BY_SWEEPS if swept else BY_NEWTON
-        option[RESIDUAL] = 0.0
-        call_linked(program[SWEEP_LINK if swept else SOLVE_LINK], m, c, args, d)
-        if counter[UNCONVERGED] > unconverged and option[SWEEPS_STAND_IN] != 0.0:
+        swept = option[r.SWEPT] != 0.0
+        method = r.BY_SWEEPS if swept else r.BY_NEWTON
+        option[r.RESIDUAL] = 0.0
+        call_linked(program[r.SWEEP_LINK if swept else r.SOLVE_LINK], m, c, args, d)
+        if counter[r.UNCONVERGED] > unconverged and option[r.SWEEPS_STAND_IN] != 0.0:
             method = _sweep_instead(m, c, args, d, unconverged)
-        option[RESIDUAL] = max(option[RESIDUAL], residual)
-        if option[SLIP_SWEEPS] > 0.0:
-            call_linked(program[SLIP_LINK], m, c, args, d)
+        option[r.RESIDUAL] = max(option[r.RESIDUAL], residual)
+        if option[r.SLIP_SWEEPS] > 0.0:
+            call_linked(program[r.SLIP_LINK], m, c, args, d)
     return method
 
 
@@ -315,20 +232,20 @@ def guess_from_last(a, a_last):
 @stage
 def begin_rows(m, c, args, d):
     """-> no rows yet; contacts of the last step are kept."""
-    counter, qfrc = link_view(m, c, args, d).counter, record_view(m, c, args, d).qfrc
-    if args[COLLISION_M] != 0:
+    counter, qfrc = r.link_view(m, c, args, d).counter, r.record_view(m, c, args, d).qfrc
+    if args[r.COLLISION_M] != 0:
         found = contacts_of(args, d)
         matching.remember_contacts(
             found.contact_id,
             found.contact,
-            contact_frame_view(m, c, args, d).contact_row,
-            contact_memory_view(m, c, args, d),
+            r.contact_frame_view(m, c, args, d).contact_row,
+            r.contact_memory_view(m, c, args, d),
         )
-    for k in range(ROW_STAGES):
+    for k in range(r.ROW_STAGES):
         counter[k] = 0
-    counter[CONVERGED] = 1
-    counter[SUBSTITUTED] = 0
-    link_view(m, c, args, d).option[RESIDUAL] = 0.0
+    counter[r.CONVERGED] = 1
+    counter[r.SUBSTITUTED] = 0
+    r.link_view(m, c, args, d).option[r.RESIDUAL] = 0.0
     for k in range(qfrc.shape[0]):
         qfrc[k] = 0.0
 
@@ -336,30 +253,28 @@ def begin_rows(m, c, args, d):
 @stage
 def find_islands(m, c, args, d):
     """contacts -> islands of trees."""
-    counter, contact_row = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d).contact_row
-    island = island_view(m, c, args, d)
-    pair, count = contact_row, 0
-    if args[COLLISION_M] != 0:
-        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-        found = vector(ha, hm[_COUNTER], 8)[0]
+    counter, contact_row = r.link_view(m, c, args, d).counter, r.contact_frame_view(m, c, args, d).contact_row
+    island = r.island_view(m, c, args, d)
+    pair, count = pairs_of(m, c, args, d).ids, 0
+    if args[r.COLLISION_M] != 0:
+        found = contacts_of(args, d).counter[0]
         # room_stages.py made room for all of them
         count = min(found, pair.shape[0], contact_row.shape[0])
-        counter[DROPPED] += found - count
-        counter[CONTACT_COUNT] = count
+        counter[r.DROPPED] += found - count
+        counter[r.CONTACT_COUNT] = count
         for k in range(count):
             contact_row[k, 0], contact_row[k, 1] = -1, 0
         # only impulses and sleepers start from the forces of the last step
-        option = link_view(m, c, args, d).option
+        option = r.link_view(m, c, args, d).option
         if (
-            option[FREE_COLUMNS] < _NEVER
-            or option[QUIET_TIME] < _NEVER
-            or option[STANDS_IN] != 0.0
-            or option[SWEEPS_STAND_IN] != 0.0
-            or option[SWEPT] != 0.0
+            option[r.FREE_COLUMNS] < _NEVER
+            or option[r.QUIET_TIME] < _NEVER
+            or option[r.STANDS_IN] != 0.0
+            or option[r.SWEEPS_STAND_IN] != 0.0
+            or option[r.SWEPT] != 0.0
         ):
             matching.match_contacts(
-                pair, contacts_of(args, d).contact, count, contact_memory_view(m, c, args, d)
+                pair, contacts_of(args, d).contact, count, r.contact_memory_view(m, c, args, d)
             )
     islands.find_islands(pair, count, island)
 
@@ -368,76 +283,81 @@ def find_islands(m, c, args, d):
 def solve_islands(m, c, args, d):
     """islands, v -> a with constraints: the rows of each island are made and solved before the next."""
     tm, tc, td = trees_of(args, d)
-    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
+    program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
     v = operand_view(tm, tc, td).v
-    free_link, option = pgs_work_view(m, c, args, d).tree_link, link_view(m, c, args, d).option
-    counter, pair = island.counter, contact_frame_view(m, c, args, d).contact_row
-    if args[COLLISION_M] != 0:
-        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
-    sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
-    split = split_view(m, c, args, d)
-    for k in range(BY_NEWTON, BY_PIVOTING + 1):
+    free_link, option = r.pgs_work_view(m, c, args, d).tree_link, r.link_view(m, c, args, d).option
+    counter, pair = island.counter, pairs_of(m, c, args, d).ids
+    sleep, sleeps = r.sleep_view(m, c, args, d), option[r.QUIET_TIME] < _NEVER
+    split = r.split_view(m, c, args, d)
+    for k in range(r.BY_NEWTON, r.BY_PIVOTING + 1):
         counter[k] = 0
-    for i in range(counter[ISLANDS]):
+    for i in range(counter[r.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
+        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
-        motion = motion_view(m, c, args, d)
+        motion = r.motion_view(m, c, args, d)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
-        counter[ROWS], counter[BOUNCED] = 0, 0
-        tree = island.island_tree[counter[TREE_FIRST]]
-        option[SHARE] = split.tree_share[tree] if option[SOLVE_PASS] == POSITION_PASS else 1.0
-        option[RECOVERY_SPEED] = split.tree_recovery[tree]
+        counter[r.ROWS], counter[r.BOUNCED] = 0, 0
+        tree = island.island_tree[counter[r.TREE_FIRST]]
+        option[r.SHARE] = split.tree_share[tree] if option[r.SOLVE_PASS] == POSITION_PASS else 1.0
+        option[r.RECOVERY_SPEED] = split.tree_recovery[tree]
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_prescribed, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
-            if args[COLLISION_M] != 0:
-                force, frames = record_view(m, c, args, d).contact_force, contact_frame_view(m, c, args, d)
+            if args[r.COLLISION_M] != 0:
+                force, frames = (
+                    r.record_view(m, c, args, d).contact_force,
+                    r.contact_frame_view(m, c, args, d),
+                )
                 sleeping.keep_forces(
-                    contacts_of(args, d), island, contact_memory_view(m, c, args, d), frames, force
+                    contacts_of(args, d), island, r.contact_memory_view(m, c, args, d), frames, force
                 )
             continue
-        small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
+        small = islands.is_small(pair, n, option[r.FREE_COLUMNS], island)
         is_free = are_free(free_link, island)
         if not small and is_free:
-            if option[BODY_ROWS] != 0.0:
-                call_linked(program[BODY_ROW_LINK], m, c, args, d)
+            if option[r.BODY_ROWS] != 0.0:
+                call_linked(program[r.BODY_ROW_LINK], m, c, args, d)
             else:
-                call_linked(program[FREE_LINK], m, c, args, d)
-                counter[BY_IMPULSES] += 1 if counter[ROWS] > 0 else 0
+                call_linked(program[r.FREE_LINK], m, c, args, d)
+                counter[r.BY_IMPULSES] += 1 if counter[r.ROWS] > 0 else 0
             continue
-        if not is_free and have_tree_rows(island, tree_room_view(m, c, args, d), n, option[TREE_COLUMNS]):
-            option[BUDGET] = NEWTON_BUDGET if option[SWEEPS_STAND_IN] != 0.0 else _NEVER
-            call_linked(program[BODY_ROW_LINK], m, c, args, d)
+        if not is_free and have_tree_rows(island, r.tree_room_view(m, c, args, d), n, option[r.TREE_COLUMNS]):
+            option[r.BUDGET] = NEWTON_BUDGET if option[r.SWEEPS_STAND_IN] != 0.0 else _NEVER
+            call_linked(program[r.BODY_ROW_LINK], m, c, args, d)
             continue
-        stands_in = option[STANDS_IN] != 0.0 and is_free
-        replaced = stands_in or option[SWEEPS_STAND_IN] != 0.0
+        stands_in = option[r.STANDS_IN] != 0.0 and is_free
+        replaced = stands_in or option[r.SWEEPS_STAND_IN] != 0.0
         large = replaced and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
-        option[BUDGET] = NEWTON_BUDGET if large else _NEVER
-        for k in range(counter[ROW_STAGES]):
-            call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
-        if counter[ROWS] > 0:
-            call_linked(program[MASS_LINK], m, c, args, d)
-            counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
-            residual = option[RESIDUAL]
+        option[r.BUDGET] = NEWTON_BUDGET if large else _NEVER
+        for k in range(counter[r.ROW_STAGES]):
+            call_linked(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+        if counter[r.ROWS] > 0:
+            call_linked(program[r.MASS_LINK], m, c, args, d)
+            counter[r.ROWS_BEFORE], counter[r.UNCONVERGED_BEFORE] = (
+                counter[r.ALL_ROWS],
+                counter[r.UNCONVERGED],
+            )
+            residual = option[r.RESIDUAL]
             method = solve_island(m, c, args, d)
             counter[method] += 1
-            if stands_in and counter[UNCONVERGED] > counter[UNCONVERGED_BEFORE]:
-                if _obey_coulomb(island, contact_frame_view(m, c, args, d)):
-                    _reopen(m, c, args, d, counter[UNCONVERGED_BEFORE], residual)
-                    counter[BOUNCED] = 0
-                    call_linked(program[FREE_LINK], m, c, args, d)
+            if stands_in and counter[r.UNCONVERGED] > counter[r.UNCONVERGED_BEFORE]:
+                if _obey_coulomb(island, r.contact_frame_view(m, c, args, d)):
+                    _reopen(m, c, args, d, counter[r.UNCONVERGED_BEFORE], residual)
+                    counter[r.BOUNCED] = 0
+                    call_linked(program[r.FREE_LINK], m, c, args, d)
                     counter[method] -= 1
-                    counter[BY_IMPULSES] += 1
+                    counter[r.BY_IMPULSES] += 1
                     continue
             # the position pass adds no kinetic energy
-            bounced = counter[BOUNCED]
-            if bounced == BOUNCES or (bounced == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS):
-                call_linked(program[RESTITUTION_LINK], m, c, args, d)
-            if program[ENERGY_LINK] != 0:
-                call_linked(program[ENERGY_LINK], m, c, args, d)
-    counter[CONVERGED] = 1 if counter[UNCONVERGED] == 0 else 0
+            bounced = counter[r.BOUNCED]
+            if bounced == r.BOUNCES or (
+                bounced == r.BOUNCES | r.SPLIT and option[r.SOLVE_PASS] != POSITION_PASS
+            ):
+                call_linked(program[r.RESTITUTION_LINK], m, c, args, d)
+            if program[r.ENERGY_LINK] != 0:
+                call_linked(program[r.ENERGY_LINK], m, c, args, d)
+    counter[r.CONVERGED] = 1 if counter[r.UNCONVERGED] == 0 else 0
 
 
 class MassTrees(NamedTuple):
@@ -459,14 +379,11 @@ def mass_of_island(chain, dof, tree, inertia, pos, tree_span, tree_links, island
 
 
 mass_of_trees = constraint_stage.of(
-    mass.tree_masses, "mass_of_trees", "poses, composites -> M of every tree.", trees_out="tree_masses"
+    mass.tree_masses, "poses, composites -> M of every tree.", name="mass_of_trees", trees_out="tree_masses"
 )
-gather_mass = constraint_stage.of(
-    mass.gather_mass, "gather_mass", "M of the trees -> M of an island.", trees="tree_masses"
-)
+gather_mass = constraint_stage.of(mass.gather_mass, "M of the trees -> M of an island.", trees="tree_masses")
 solve_boxed = constraint_stage.of(
     boxed.solve_boxed,
-    "solve_boxed",
     "M, a, rows of an island -> the same as `solve_rows`, by pivoting.",
     prescribed="a_target",
     island_io="island_rows",
@@ -476,32 +393,31 @@ solve_boxed = constraint_stage.of(
 @constraint_stage
 def solve_swept(chain, a_target, memory, island_rows, work, sweeps, solution, records, a):
     """M, a, rows of an island -> the same as `solve_rows`, by sweeps over the rows."""
-    gather_accelerations(a, solution)
+    solve.gather_accelerations(a, solution)
     row_pgs.solve_swept(chain, a_target, memory, island_rows, work, sweeps, solution, records)
-    give_back(chain, solution, a)
+    solve.give_back(chain, solution, a)
 
 
 wake_disturbed = constraint_stage.of(
-    sleeping.wake_disturbed,
-    "wake_disturbed",
-    "forces on bodies, commands, actuators -> who is awake.",
-    speed="v_target",
+    sleeping.wake_disturbed, "forces on bodies, commands, actuators -> who is awake.", speed="v_target"
 )
-fall_asleep = constraint_stage.of(
-    sleeping.fall_asleep, "fall_asleep", "v -> who sleeps, v of those zero.", island="islands"
-)
+fall_asleep = constraint_stage.of(sleeping.fall_asleep, "v -> who sleeps, v of those zero.", island="islands")
 
 
 @stage
 def solve_free_bodies(m, c, args, d):
     """contacts, v, a of an island of free bodies -> a with contacts and their forces."""
     tm, tc, td = trees_of(args, d)
-    push, body, work = pgs_view(m, c, args, d), pgs_body_view(m, c, args, d), pgs_work_view(m, c, args, d)
-    weights, operands = weight_view(m, c, args, d), operand_view(tm, tc, td)
-    bounce = pgs_bounce_view(m, c, args, d)
+    push, body, work = (
+        r.pgs_view(m, c, args, d),
+        r.pgs_body_view(m, c, args, d),
+        r.pgs_work_view(m, c, args, d),
+    )
+    weights, operands = r.weight_view(m, c, args, d), operand_view(tm, tc, td)
+    bounce = r.pgs_bounce_view(m, c, args, d)
     moved = free.solve_free_bodies(
         free.Touching(
-            contacts_of(args, d), shape_law_view(m, c, args, d), contact_memory_view(m, c, args, d)
+            contacts_of(args, d), r.shape_law_view(m, c, args, d), r.contact_memory_view(m, c, args, d)
         ),
         free.Trees(
             chain_view(tm, tc, td),
@@ -513,7 +429,7 @@ def solve_free_bodies(m, c, args, d):
             weights.body_invweight,
             weights.option,
         ),
-        member_view(m, c, args, d),
+        r.member_view(m, c, args, d),
         operands.v,
         free.Impulses(
             BodyContacts(
@@ -538,7 +454,7 @@ def solve_free_bodies(m, c, args, d):
             ),
             work.pgs_impulse,
             work.pgs_taken,
-            contact_frame_view(m, c, args, d),
+            r.contact_frame_view(m, c, args, d),
             Bounces(
                 bounce.pgs_bounce,
                 bounce.pgs_before,
@@ -548,21 +464,21 @@ def solve_free_bodies(m, c, args, d):
             ),
             Conjugate(work.pgs_kept, work.pgs_direction),
         ),
-        record_view(m, c, args, d),
+        r.record_view(m, c, args, d),
         operands.a,
     )
-    links, columns = link_view(m, c, args, d), motion_view(m, c, args, d).column_dof
+    links, columns = r.link_view(m, c, args, d), r.motion_view(m, c, args, d).column_dof
     part_jammed_bodies(
-        member_view(m, c, args, d),
-        contact_frame_view(m, c, args, d),
-        record_view(m, c, args, d),
+        r.member_view(m, c, args, d),
+        r.contact_frame_view(m, c, args, d),
+        r.record_view(m, c, args, d),
         Motion(operands.v, operands.a),
         links.option,
-        columns[: args[ISLAND_COLUMNS]],
+        columns[: args[r.ISLAND_COLUMNS]],
         IslandTrees(
             inertia_view(tm, tc, td).link_mass,
-            tree_span_view(m, c, args, d).tree_links,
-            split_view(m, c, args, d).tree_recovery,
+            r.tree_span_view(m, c, args, d).tree_links,
+            r.split_view(m, c, args, d).tree_recovery,
         ),
     )
-    record_residual(moved / (links.option[GRAVITY] * links.option[STEP]), links)
+    solve.record_residual(moved / (links.option[r.GRAVITY] * links.option[r.STEP]), links)

@@ -28,21 +28,23 @@ def center_of_mass(step, body):
 
 
 @inline
+def _add(f_io, at, x, y, z):
+    """Add a vector to three numbers of a wrench."""
+    f_io[at] = f_io[at] + x
+    f_io[at + 1] = f_io[at + 1] + y
+    f_io[at + 2] = f_io[at + 2] + z
+
+
+@inline
 def add_force(step, body, x, y, z):
     """Add a force at the centre of mass of a body [N], world axes."""
-    f = step.body_f[body]
-    f[3] = f[3] + x
-    f[4] = f[4] + y
-    f[5] = f[5] + z
+    _add(step.body_f[body], 3, x, y, z)
 
 
 @inline
 def add_torque(step, body, x, y, z):
     """Add a torque to a body [N m], world axes."""
-    f = step.body_f[body]
-    f[0] = f[0] + x
-    f[1] = f[1] + y
-    f[2] = f[2] + z
+    _add(step.body_f[body], 0, x, y, z)
 
 
 @inline

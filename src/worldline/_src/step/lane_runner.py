@@ -17,17 +17,9 @@ import numpy as np
 from worldline._src.jit import DISABLED, Stage, entry, inline, outline
 from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kinds import LANES4, LANES8, float64, int64
-from worldline._src.scalar.memory import (
-    address_as,
-    address_of,
-    call_stage,
-    gather_block,
-    pointer,
-    scatter_block,
-    vector,
-)
+from worldline._src.scalar import memory
 from worldline._src.step.evaluate import stage_addresses
-from worldline._src.step.runner import beyond, first_beyond, within
+from worldline._src.step.runner import beyond, call_on_set, first_beyond, within
 from worldline._src.step.step_table import CONSTRAINT
 
 # columns of a table of parts: set of arenas, where in its data arena, how many numbers, where in a row
@@ -65,11 +57,11 @@ def _collect(d, width, at, n, x, start, stride, w, last, done):
 @outline
 def _save(sets, state, width):
     """Copy the state of a group to where a diverged step is put back from: the last of the sets."""
-    saved = address_as(sets[sets.shape[0] - 1, 3], float64)
+    saved = memory.address_as(sets[sets.shape[0] - 1, 3], float64)
     for p in range(state.shape[0]):
         n = state[p, _COUNT] * width
-        d = vector(address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
-        copy = vector(saved, state[p, _START] * width, n)
+        d = memory.vector(memory.address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
+        copy = memory.vector(saved, state[p, _START] * width, n)
         for k in range(n):
             copy[k] = d[k]
 
@@ -77,11 +69,11 @@ def _save(sets, state, width):
 @outline
 def _put_back(sets, state, width, lane):
     """The inverse of `_save` for one world of a group."""
-    saved = address_as(sets[sets.shape[0] - 1, 3], float64)
+    saved = memory.address_as(sets[sets.shape[0] - 1, 3], float64)
     for p in range(state.shape[0]):
         n = state[p, _COUNT] * width
-        d = vector(address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
-        copy = vector(saved, state[p, _START] * width, n)
+        d = memory.vector(memory.address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
+        copy = memory.vector(saved, state[p, _START] * width, n)
         for k in range(lane, n, width):
             d[k] = copy[k]
 
@@ -92,7 +84,7 @@ def _good(sets, checks, limits, width):
     good = True
     for r in range(checks.shape[0]):
         n = checks[r, _COUNT] * width
-        d = vector(address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n)
+        d = memory.vector(memory.address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n)
         good &= within(d, 0, n, limits[r])
     return good
 
@@ -105,13 +97,17 @@ def _judge(sets, checks, limits, width, lane, mark_io):
     """
     for r in range(checks.shape[0]):
         n = checks[r, _COUNT]
-        d = vector(address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n * width)
+        d = memory.vector(
+            memory.address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n * width
+        )
         k = beyond(d, lane, n, width, limits[0, r])
         if k >= 0:
             lost = mark_io[MODE] == 0.0
             for q in range(checks.shape[0]):
                 m = checks[q, _COUNT]
-                e = vector(address_as(sets[checks[q, _SET], 3], float64), checks[q, _AT] * width, m * width)
+                e = memory.vector(
+                    memory.address_as(sets[checks[q, _SET], 3], float64), checks[q, _AT] * width, m * width
+                )
                 lost |= beyond(e, lane, m, width, limits[1, q]) >= 0
             if lost or mark_io[STATUS] == 0.0:
                 mark_io[FRAME], mark_io[QUANTITY] = mark_io[STEPS] + 1.0, checks[r, 3]
@@ -140,7 +136,7 @@ def _settle(sets, state, checks, limits, width, marks_io):
 @inline
 def _is_short(sets, marks_io):
     """Whether arrays were too small for a step of a group, which is noted and forgotten."""
-    args = address_as(sets[CONSTRAINT, 2], int64)
+    args = memory.address_as(sets[CONSTRAINT, 2], int64)
     short = args[SHORT]
     if short != 0:
         args[SHORT] = 0
@@ -149,72 +145,69 @@ def _is_short(sets, marks_io):
     return short != 0
 
 
+@inline
+def _enter(sets, parts, x, w):
+    """Copy the row of one world into its arenas."""
+    for p in range(parts.shape[0]):
+        at, n = parts[p, _AT], parts[p, _COUNT]
+        d = memory.vector(memory.address_as(sets[parts[p, _SET], 3], float64), 0, at + n)
+        _spread(
+            d, 1, at, n, memory.vector(memory.pointer(x), 0, x.size), parts[p, _START], x.shape[1], w, w, 0
+        )
+
+
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (float)")
 def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
     """One world after the other; see `_advance_lanes`."""
     for w in range(low, high):
-        for p in range(own.shape[0]):
-            at, n = own[p, _AT], own[p, _COUNT]
-            d = vector(address_as(sets[own[p, _SET], 3], float64), 0, at + n)
-            _spread(d, 1, at, n, vector(pointer(y), 0, y.size), own[p, _START], y.shape[1], w, high - 1, 0)
-        for p in range(state.shape[0]):
-            at, n = state[p, _AT], state[p, _COUNT]
-            d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
-            _spread(d, 1, at, n, vector(pointer(x), 0, x.size), state[p, _START], x.shape[1], w, high - 1, 0)
-        for p in range(inputs.shape[0]):
-            at, n = inputs[p, _AT], inputs[p, _COUNT]
-            d = vector(address_as(sets[inputs[p, _SET], 3], float64), 0, at + n)
-            _spread(d, 1, at, n, vector(pointer(u), 0, u.size), inputs[p, _START], u.shape[1], w, high - 1, 0)
+        _enter(sets, own, y, w)
+        _enter(sets, state, x, w)
+        _enter(sets, inputs, u, w)
         short = False
         for _ in range(steps):
             _save(sets, state, 1)
             for k in range(program.shape[0]):
-                s = program[k, 1]
-                call_stage(
-                    program[k, 0],
-                    address_as(sets[s, 0], int64),
-                    address_as(sets[s, 1], float64),
-                    address_as(sets[s, 2], int64),
-                    address_as(sets[s, 3], float64),
-                )
+                call_on_set(program[k, 0], sets, program[k, 1], float64)
             short = _is_short(sets, marks[w : w + 1])
             if short:
                 break
             _settle(sets, state, checks, limits, 1, marks[w : w + 1])
         for p in range(0 if short else state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
-            d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
-            _collect(d, 1, at, n, vector(pointer(x), 0, x.size), state[p, _START], x.shape[1], w, high - 1, 0)
+            d = memory.vector(memory.address_as(sets[state[p, _SET], 3], float64), 0, at + n)
+            _collect(
+                d,
+                1,
+                at,
+                n,
+                memory.vector(memory.pointer(x), 0, x.size),
+                state[p, _START],
+                x.shape[1],
+                w,
+                high - 1,
+                0,
+            )
 
 
 @inline
-def _in(sets, parts, x, scalar, width, w, last):
-    """Copy rows of `width` worlds into their arenas; whole squares are transposed in registers."""
+def _move(sets, parts, x, scalar, width, w, last, outward):
+    """Copy rows of `width` worlds into their arenas or out of them; squares are transposed in registers."""
     for p in range(parts.shape[0]):
         address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
-        done, flat = 0, vector(pointer(x), 0, x.size)
+        done, flat, stride = 0, memory.vector(memory.pointer(x), 0, x.size), x.shape[1]
         if w + width - 1 <= last:
             while done + width <= n:
-                data = address_as(address, scalar)
-                gather_block(data, at + done, flat, w * x.shape[1] + start + done, x.shape[1])
+                data, row = memory.address_as(address, scalar), w * stride + start + done
+                if outward:
+                    memory.scatter_block(data, at + done, flat, row, stride)
+                else:
+                    memory.gather_block(data, at + done, flat, row, stride)
                 done += width
-        d = vector(address_as(address, float64), 0, (at + n) * width)
-        _spread(d, width, at, n, flat, start, x.shape[1], w, last, done)
-
-
-@inline
-def _out(sets, parts, x, scalar, width, w, last):
-    """The inverse of `_in`."""
-    for p in range(parts.shape[0]):
-        address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
-        done, flat = 0, vector(pointer(x), 0, x.size)
-        if w + width - 1 <= last:
-            while done + width <= n:
-                data = address_as(address, scalar)
-                scatter_block(data, at + done, flat, w * x.shape[1] + start + done, x.shape[1])
-                done += width
-        d = vector(address_as(address, float64), 0, (at + n) * width)
-        _collect(d, width, at, n, flat, start, x.shape[1], w, last, done)
+        d = memory.vector(memory.address_as(address, float64), 0, (at + n) * width)
+        if outward:
+            _collect(d, width, at, n, flat, start, stride, w, last, done)
+        else:
+            _spread(d, width, at, n, flat, start, stride, w, last, done)
 
 
 @inline
@@ -232,27 +225,20 @@ def _advance_lanes(
     for a step keep their rows and are marked.
     """
     for w in range(low, high, width):
-        _in(sets, own, y, scalar, width, w, high - 1)
-        _in(sets, state, x, scalar, width, w, high - 1)
-        _in(sets, inputs, u, scalar, width, w, high - 1)
+        _move(sets, own, y, scalar, width, w, high - 1, False)
+        _move(sets, state, x, scalar, width, w, high - 1, False)
+        _move(sets, inputs, u, scalar, width, w, high - 1, False)
         short, group = False, marks[w : min(w + width, high)]
         for _ in range(steps):
             _save(sets, state, width)
             for k in range(program.shape[0]):
-                s = program[k, 1]
-                call_stage(
-                    program[k, 0],
-                    address_as(sets[s, 0], int64),
-                    address_as(sets[s, 1], float64),
-                    address_as(sets[s, 2], int64),
-                    address_as(sets[s, 3], scalar),
-                )
+                call_on_set(program[k, 0], sets, program[k, 1], scalar)
             short = _is_short(sets, group)
             if short:
                 break
             _settle(sets, state, checks, limits, width, group)
         if not short:
-            _out(sets, state, x, scalar, width, w, high - 1)
+            _move(sets, state, x, scalar, width, w, high - 1, True)
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes4)")
@@ -326,4 +312,4 @@ def set_table(sets: list[tuple[np.ndarray, ...]]) -> Any:
     """Sets of arenas as the loop wants them; they must outlive the table."""
     if DISABLED:
         return sets
-    return np.array([[address_of(block) for block in row] for row in sets], np.int64)
+    return np.array([[memory.address_of(block) for block in row] for row in sets], np.int64)

@@ -16,15 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import (
-    ArgumentError,
-    BatchFailure,
-    CapabilityError,
-    FixedAttributes,
-    OperationError,
-    StepFailure,
-    require_kind,
-)
+from worldline._src import errors
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.packed_rows import LANES
@@ -35,18 +27,9 @@ from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, numbers, read_only
+from worldline._src.step import evaluate, stepping
 from worldline._src.step.array_views import ArrayView
 from worldline._src.step.divergence import LARGEST, DivergencePolicy, Diverging, failure_of, limits_of
-from worldline._src.step.evaluate import (
-    SCALARS,
-    WITH_GRAVITY,
-    choose_scalar,
-    in_threads,
-    is_count,
-    new_arena,
-    require_articulations,
-    require_inertia,
-)
 from worldline._src.step.fixed_constraints import FixedConstraints, FixedRoom
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
@@ -71,14 +54,6 @@ from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, semantics_of
 from worldline._src.step.step_table import USER, StepPlan, stages_of
-from worldline._src.step.stepping import (
-    IMPLICIT_FAMILIES,
-    MultibodyIntegrationFamily,
-    model_plan,
-    of_family,
-    require_ground,
-    start_targets,
-)
 from worldline._src.step.thread_guard import ThreadGuard, between_steps, exclusive_step
 from worldline._src.step.user_elements import UserElements
 
@@ -97,7 +72,7 @@ class _Room(NamedTuple):
     table: Any
 
 
-class LaneSimulation(FixedAttributes, Diverging):
+class LaneSimulation(errors.FixedAttributes, Diverging):
     """Worlds of one model that step together, with contacts, limits, joint friction and actuators.
 
     A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch, or
@@ -172,39 +147,39 @@ class LaneSimulation(FixedAttributes, Diverging):
         worlds: int,
         *,
         time_step: float | None = None,
-        integration_family: MultibodyIntegrationFamily | str | None = None,
+        integration_family: stepping.MultibodyIntegrationFamily | str | None = None,
         sweeps: int | None = None,
         tolerance: float = 1e-6,
         divergence_policy: DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
         elements: UserElements | None = None,
     ) -> None:
-        require_kind(model, Model, "model", "LaneSimulation")
-        if not is_count(worlds) or worlds < 1:
-            raise ArgumentError(f"worlds must be a positive count, got {worlds!r}")
+        errors.require_kind(model, Model, "model", "LaneSimulation")
+        if not evaluate.is_count(worlds) or worlds < 1:
+            raise errors.ArgumentError(f"worlds must be a positive count, got {worlds!r}")
         if sweeps is None:
             sweeps = 100 if model.option is None else max(model.option.constraint_solver_iterations, 1)
-        if not is_count(sweeps) or sweeps < 1:
-            raise ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
+        if not evaluate.is_count(sweeps) or sweeps < 1:
+            raise errors.ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
         tolerance = float(numbers(tolerance, (), "tolerance"))
         if tolerance < 0.0:
-            raise ArgumentError(f"tolerance must be finite and not negative, got {tolerance!r}")
+            raise errors.ArgumentError(f"tolerance must be finite and not negative, got {tolerance!r}")
         h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         asked = semantics_of(model)
         family = asked.family if integration_family is None else integration_family
-        self.family = MultibodyIntegrationFamily.of(family)
+        self.family = stepping.MultibodyIntegrationFamily.of(family)
         self.divergence_policy = asked.divergence if divergence_policy is None else divergence_policy
         self.divergence_limit = asked.limit if divergence_limit is None else divergence_limit
-        if self.family is MultibodyIntegrationFamily.VARIATIONAL:
-            raise CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
-        require_ground(model, self.family)
+        if self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
+            raise errors.CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
+        stepping.require_ground(model, self.family)
         require_available(model)
-        require_articulations(model, "LaneSimulation")
-        require_inertia(model, "LaneSimulation", kinematic_too=False)
+        evaluate.require_articulations(model, "LaneSimulation")
+        evaluate.require_inertia(model, "LaneSimulation", kinematic_too=False)
         self.model, self.worlds = model, int(worlds)
         self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
         self._elements = UserElements() if elements is None else elements
-        require_kind(self._elements, UserElements, "elements", "LaneSimulation")
+        errors.require_kind(self._elements, UserElements, "elements", "LaneSimulation")
         self._room_size: FixedRoom | None = None
         self._start()
 
@@ -212,14 +187,17 @@ class LaneSimulation(FixedAttributes, Diverging):
         """Make the constraints and lay everything out, at the start of the model."""
         self.guard = ThreadGuard("LaneSimulation", "copy.deepcopy")
         self.constraints = FixedConstraints(self.model, self._most_sweeps, self._tolerance, self._room_size)
-        if self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.has_gains:
-            raise CapabilityError(
+        if (
+            self.family is stepping.MultibodyIntegrationFamily.IMPLICIT_VELOCITY
+            and self.constraints.has_gains
+        ):
+            raise errors.CapabilityError(
                 f"steps in lanes have no integration family '{self.family.value}' for actuators whose force "
                 "depends on their rate; step worlds one at a time"
             )
         self._marks = np.zeros((self.worlds, MARKS))
         self._frozen_rows: dict[int, Array] = {}
-        self._last_failures: tuple[StepFailure, ...] = ()
+        self._last_failures: tuple[errors.StepFailure, ...] = ()
         self._prepare()
         self._lay_out_rows()
 
@@ -233,12 +211,12 @@ class LaneSimulation(FixedAttributes, Diverging):
         model = self.model
         arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
         self._index, self._constant, self._views = arenas.index, arenas.constant, constant_views(arenas)
-        self._data = new_arena(model, "float")
+        self._data = evaluate.new_arena(model, "float")
         self._data[model.arenas.offsets["time_step"]] = self._h
         self.take_constants()
         self.elements: LaneElements | None = None
         if self._elements.kernels or self._elements.has_functions:
-            four = self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4
+            four = self.family is stepping.MultibodyIntegrationFamily.RUNGE_KUTTA_4
             at = int(self.constraints.block.m[t.TABLE.entry["control"]])
             self.elements = LaneElements(self, self._elements, four, at)
         self._programs: dict[tuple[str, bool], Any] = {}
@@ -274,7 +252,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         self._checks = checked_parts(self.model, self.constraints)
         model = self.model
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
-        self.q_target[:], self.v_target[:] = start_targets(model)
+        self.q_target[:], self.v_target[:] = stepping.start_targets(model)
         self.force[:] = model.joint_f
         self._start_row = self._state[0].copy()
         self._finite = np.empty(max(self._state.size, self._inputs.size), bool)
@@ -287,8 +265,10 @@ class LaneSimulation(FixedAttributes, Diverging):
         """What a step has to do, with or without forces on bodies."""
         model = self.model
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
-        implicit = damped and self.family in IMPLICIT_FAMILIES
-        plan = of_family(model_plan(model, wrenches=wrenches), self.family)._replace(fixed=True)
+        implicit = damped and self.family in stepping.IMPLICIT_FAMILIES
+        plan = stepping.of_family(stepping.model_plan(model, wrenches=wrenches), self.family)._replace(
+            fixed=True
+        )
         plan = self._elements.planned(plan)
         plan = self.constraints.plan(plan, damped=implicit, speeds=False)
         self.constraints.prepare(plan)
@@ -314,13 +294,17 @@ class LaneSimulation(FixedAttributes, Diverging):
         """Arenas for a group of worlds, those of their own constants, and room for rows of state."""
         sets = self.arenas(scalar)
         sets += self._own.sets(sets)
-        saved = aligned_zeros(numbers * SCALARS[scalar][1])
-        sets.append((self._index, self._constant, WITH_GRAVITY, saved))
+        saved = aligned_zeros(numbers * evaluate.SCALARS[scalar][1])
+        sets.append((self._index, self._constant, evaluate.WITH_GRAVITY, saved))
         return sets
 
     def arenas(self, scalar: str) -> list[tuple[np.ndarray, ...]]:
         """New arenas for a group of worlds: of trees, of rows, and of collision where there are shapes."""
-        width, block, collision = SCALARS[scalar][1], self.constraints.block, self.constraints.collision
+        width, block, collision = (
+            evaluate.SCALARS[scalar][1],
+            self.constraints.block,
+            self.constraints.collision,
+        )
 
         def spread(numbers: np.ndarray) -> np.ndarray:
             return spread_over(numbers, width)
@@ -329,7 +313,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         constants = spread if self._own.any else lambda numbers: numbers
         trees, constant, args = spread(self._data), constants(self._constant), block.args.copy()
         rows = block.m, constants(block.c), args, spread(block.d)
-        sets = [(self._index, constant, WITH_GRAVITY, trees), rows]
+        sets = [(self._index, constant, evaluate.WITH_GRAVITY, trees), rows]
         args[t.TREE_C], args[t.TREE_D] = address_of(constant), address_of(trees)
         args[block.m[t.TABLE.entry["packed_end"]] + LANES] = width
         if collision is not None:
@@ -371,7 +355,7 @@ class LaneSimulation(FixedAttributes, Diverging):
             >>> (worlds.q[:, 0] < 0.097).tolist()
             [True, False]
         """
-        require_kind(model, Model, "model", "LaneSimulation.set_parameters")
+        errors.require_kind(model, Model, "model", "LaneSimulation.set_parameters")
         chosen, solve = self._chosen(worlds), {"sweeps": self._most_sweeps, "tolerance": self._tolerance}
         solve |= {"time_step": self._h, "integration_family": self.family, "elements": self._elements}
         if self._own.take(chosen, model, partial(LaneSimulation, worlds=1, **solve)):
@@ -410,7 +394,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         """Indices of worlds that a call is about."""
         chosen = np.arange(self.worlds) if worlds is None else whole_numbers(worlds, "worlds")
         if chosen.size and not (0 <= chosen.min() and chosen.max() < self.worlds):
-            raise ArgumentError(f"worlds must be indices from 0 to {self.worlds - 1}, got {worlds!r}")
+            raise errors.ArgumentError(f"worlds must be indices from 0 to {self.worlds - 1}, got {worlds!r}")
         return chosen
 
     # ---- sensors
@@ -453,9 +437,11 @@ class LaneSimulation(FixedAttributes, Diverging):
             >>> worlds.sensor_values()[:, worlds.sensor_slices["angle"]].tolist()
             [[0.1], [0.2], [0.3]]
         """
-        if not is_count(threads) or threads < 0:
-            raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
-        choose_scalar(lanes, self.worlds)  # refuses a count that no processor has, sensors or not
+        if not evaluate.is_count(threads) or threads < 0:
+            raise errors.ArgumentError(
+                f"threads must be a whole number, 0 for all processors, got {threads!r}"
+            )
+        evaluate.choose_scalar(lanes, self.worlds)  # refuses a count that no processor has, sensors or not
         return self._sensing().values(threads, lanes)
 
     def _sensing(self) -> LaneSensing:
@@ -510,7 +496,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         return self.frame * self._h
 
     @property
-    def failures(self) -> tuple[StepFailure, ...]:
+    def failures(self) -> tuple[errors.StepFailure, ...]:
         """Worlds that are frozen, and those that diverged in the last call of `step`, by index."""
         found = {failure.world: failure for failure in self._last_failures}
         for w in np.flatnonzero(self._marks[:, STATUS]).tolist():
@@ -528,7 +514,7 @@ class LaneSimulation(FixedAttributes, Diverging):
         """Whether a world stays at its last good state, (worlds,); writing its state lets it go on."""
         return read_only(self._marks[:, STATUS] == FROZEN)
 
-    def _failure(self, world: int, outcome: str) -> StepFailure:
+    def _failure(self, world: int, outcome: str) -> errors.StepFailure:
         mark = self._marks[world]
         return failure_of(self.model, mark[QUANTITY : VALUE + 1], int(mark[FRAME]), outcome, world)
 
@@ -583,28 +569,30 @@ class LaneSimulation(FixedAttributes, Diverging):
             BatchFailure: worlds diverged, after all steps of the others; with the policy RAISE.
             BusyError: another thread is inside a step of this LaneSimulation.
         """
-        if not is_count(n) or n < 0:
-            raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
-        if not is_count(threads) or threads < 0:
-            raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
+        if not evaluate.is_count(n) or n < 0:
+            raise errors.ArgumentError(f"n must be a non-negative step count, got {n!r}")
+        if not evaluate.is_count(threads) or threads < 0:
+            raise errors.ArgumentError(
+                f"threads must be a whole number, 0 for all processors, got {threads!r}"
+            )
         if threads == 1:
             self.advance(int(n), None, lanes)
         else:
             self.advance(
                 int(n),
-                lambda chunk, count, width, many: in_threads(chunk, count, threads, width, many),
+                lambda chunk, count, width, many: evaluate.in_threads(chunk, count, threads, width, many),
                 lanes,
             )
 
     def advance(self, n: int, share: Share | None, lanes: int | None = None) -> None:
         """Make `n` steps of every world, with the work shared out by `share`, or by this thread when None."""
-        scalar = choose_scalar(lanes, self.worlds)
+        scalar = evaluate.choose_scalar(lanes, self.worlds)
         for name, rows in (("state", self._state), ("inputs", self._inputs)):
             if not np.isfinite(rows, out=self._finite[: rows.size].reshape(rows.shape)).all():
                 world = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-                raise ArgumentError(f"{name} of world {world} must be finite")
+                raise errors.ArgumentError(f"{name} of world {world} must be finite")
         self._begin()
-        program, run, width = self._program(scalar), lane_runner(scalar), SCALARS[scalar][1]
+        program, run, width = self._program(scalar), lane_runner(scalar), evaluate.SCALARS[scalar][1]
         *tables, _ = self.row_tables
         limits = np.stack([limits_of(self._checks, limit) for limit in (self._limit, np.inf)])
 
@@ -631,7 +619,7 @@ class LaneSimulation(FixedAttributes, Diverging):
             diverged = np.flatnonzero(self.frozen).tolist() if self._marks[:, STATUS].any() else []
             failed = self._end([w for w in diverged if w not in before])
         if failed and self._policy is DivergencePolicy.RAISE:
-            raise BatchFailure(failed)
+            raise errors.BatchFailure(failed)
 
     def was_written(self, world: int, row: Array) -> bool:
         """Whether the state of a world is another than that of a row; commands do not count."""
@@ -651,7 +639,7 @@ class LaneSimulation(FixedAttributes, Diverging):
             self._marks[going, STATUS] = 0.0
         self._sweeps[going, 1] = 0.0
 
-    def _end(self, new: list[int]) -> tuple[StepFailure, ...]:
+    def _end(self, new: list[int]) -> tuple[errors.StepFailure, ...]:
         """Freeze or reset the worlds that diverged, by policy; returns why each did."""
         reset = self._policy is DivergencePolicy.RESET
         outcome = "the world was reset" if reset else _FROZEN
@@ -666,7 +654,7 @@ class LaneSimulation(FixedAttributes, Diverging):
     # ---- copies
 
     def __copy__(self) -> LaneSimulation:
-        raise OperationError("a LaneSimulation shares no arrays; copy.deepcopy gives a clone")
+        raise errors.OperationError("a LaneSimulation shares no arrays; copy.deepcopy gives a clone")
 
     @between_steps
     def _constants(self) -> tuple[Array, ...]:

@@ -23,26 +23,12 @@ _LOOPS: dict[str, Operand] = {
 loop_stage = StageMaker(Part({**CONSTRAINTS, **_LOOPS}, r), Part(TREES, t, "t", trees_of))
 """Stages of constraint rows with what the equalities of mechanisms hold as one operand, `held`."""
 
-
-@loop_stage
-def close_loops(loop, held, h, crb, q, v):
-    """q, v -> q on hard equalities, v along them."""
-    loops.close_loops(loop, held, h, crb, q, v)
-
-
-@loop_stage
-def lead_loops(loop, held, h, crb, q, a, v):
-    """a, poses of the start -> v without half of what a does across hard equalities."""
-    loops.lead_loops(loop, held, h, q, a, crb, v)
-
-
-@loop_stage
-def start_loops(loop, held, h, crb, q, v):
-    """q, poses -> Jacobians of hard equalities at the start of a variational step."""
-    variational_loops.start_loops(loop, held, h, q, v, crb)
-
-
-@loop_stage
-def push_loops(loop, held, h, start, move, q, v):
-    """displacement -> momenta at the start with impulses that lead to closed loops."""
-    variational_loops.push_loops(loop, held, h, start, v, move, q)
+# fmt: off
+close_loops = loop_stage.of(loops.close_loops, "q, v -> q on hard equalities, v along them.")
+lead_loops = loop_stage.of(loops.lead_loops,
+    "a, poses of the start -> v without half of what a does across hard equalities.")
+start_loops = loop_stage.of(variational_loops.start_loops,
+    "q, poses -> Jacobians of hard equalities at the start of a variational step.")
+push_loops = loop_stage.of(variational_loops.push_loops,
+    "displacement -> momenta at the start with impulses that lead to closed loops.")
+# fmt: on

@@ -16,20 +16,11 @@ from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointDrive
 from worldline._src.model.model import Control, Model, State, takes_model
 from worldline._src.spatial.poses import Array
+from worldline._src.step import stepping
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.evaluate import WITH_GRAVITY, evaluate, in_threads, is_count
 from worldline._src.step.scene_semantics import require_available, semantics_of
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.stepping import (
-    IMPLICIT_FAMILIES,
-    MultibodyIntegrationFamily,
-    VariationalOptions,
-    adapt_constants,
-    model_plan,
-    require_ground,
-    step_program,
-    target_configuration,
-)
 
 _PORTION = 256
 """Steps of a program; a longer one would only be a longer list of addresses."""
@@ -43,7 +34,7 @@ def step(
     *,
     steps: int = 1,
     dt: float | None = None,
-    integration_family: MultibodyIntegrationFamily | str | None = None,
+    integration_family: stepping.MultibodyIntegrationFamily | str | None = None,
     max_iterations: int | None = None,
     tolerance: float | None = None,
     threads: int = 1,
@@ -96,12 +87,16 @@ def step(
         raise ArgumentError(f"steps must be a non-negative step count, got {steps!r}")
     h = positive_number(model.time_step if dt is None else dt, "dt")
     asked = semantics_of(model)
-    family = asked.family if integration_family is None else MultibodyIntegrationFamily.of(integration_family)
-    variational = VariationalOptions(
+    family = (
+        asked.family
+        if integration_family is None
+        else stepping.MultibodyIntegrationFamily.of(integration_family)
+    )
+    variational = stepping.VariationalOptions(
         asked.variational.max_iterations if max_iterations is None else max_iterations,
         asked.variational.tolerance if tolerance is None else tolerance,
     ).checked()
-    if family is not MultibodyIntegrationFamily.VARIATIONAL:
+    if family is not stepping.MultibodyIntegrationFamily.VARIATIONAL:
         for name, value in (("max_iterations", max_iterations), ("tolerance", tolerance)):
             if value is not None:
                 raise ArgumentError(
@@ -121,7 +116,7 @@ def step(
         _step_trees(model, state, control, int(steps), key, threads, lanes)
 
 
-Key = tuple[MultibodyIntegrationFamily, VariationalOptions, float]
+Key = tuple[stepping.MultibodyIntegrationFamily, stepping.VariationalOptions, float]
 """What steps of a model are prepared for: family, its options, time step."""
 
 
@@ -131,10 +126,10 @@ Key = tuple[MultibodyIntegrationFamily, VariationalOptions, float]
 def _step_constants(model: Model, key: Key) -> np.ndarray | None:
     """A copy of the model's constants for steps of a family; None when the model's own will do."""
     family, variational, h = key
-    if family not in IMPLICIT_FAMILIES and variational == VariationalOptions():
+    if family not in stepping.IMPLICIT_FAMILIES and variational == stepping.VariationalOptions():
         return None
     arenas = model.arenas._replace(constant=model.arenas.constant.copy())
-    adapt_constants(constant_views(arenas), family, h, variational)
+    stepping.adapt_constants(constant_views(arenas), family, h, variational)
     return arenas.constant
 
 
@@ -143,22 +138,22 @@ def _step_trees(
 ) -> None:
     """Forces on trees: all worlds at once, several in each instruction."""
     require_available(model)
-    require_ground(model, key[0])
+    stepping.require_ground(model, key[0])
     if model.ground_points is not None and model.ground_points.cadence.any():
         raise CapabilityError(
             "step has no dual updates of ground contact points, since a State has no duals; use Simulation"
         )
     constants = _step_constants(model, key)
     nq = model.joint_coord_count
-    targets = target_configuration(model, control.joint_target_pos)
+    targets = stepping.target_configuration(model, control.joint_target_pos)
     rows = np.concatenate([state.joint_q, state.joint_qd], axis=-1)
     controls = np.concatenate([targets, control.joint_target_vel, control.joint_f], axis=-1)
-    plan, limit, left = model_plan(model), semantics_of(model).limit, steps
+    plan, limit, left = stepping.model_plan(model), semantics_of(model).limit, steps
     while left:
         many = min(left, _PORTION)
         rows = evaluate(
             model,
-            step_program(key[0], plan, many),
+            stepping.step_program(key[0], plan, many),
             (rows, controls, state.body_f, np.array([key[2]])),
             (rows.shape[-1],),
             threads=threads,
@@ -209,7 +204,7 @@ class _Rows:
         self.a = _row(state.joint_qdd, worlds, nv, "State.joint_qdd")
         self.activation = _row(state.actuator_activation, worlds, na, "State.actuator_activation")
         self.body_f = state.body_f.reshape(worlds, -1, 6)
-        self.q_target = _row(target_configuration(model, control.joint_target_pos), worlds)
+        self.q_target = _row(stepping.target_configuration(model, control.joint_target_pos), worlds)
         self.v_target, self.force = _row(control.joint_target_vel, worlds), _row(control.joint_f, worlds)
         self.control = _row(control.actuator_control, worlds, nu, "Control.actuator_control")
         for name in ("q", "v", "a", "activation", "body_f", "q_target", "v_target", "force", "control"):

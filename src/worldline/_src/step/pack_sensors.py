@@ -19,18 +19,8 @@ from worldline._src.collision.run import set_links
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import CapabilityError
 from worldline._src.kernels.constraints import tables as rows
+from worldline._src.kernels.narrowphase import tables
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, pair_family
-from worldline._src.kernels.narrowphase.tables import (
-    BALL,
-    CONVEX,
-    DISTANCE_MODE,
-    FLAT,
-    MODE,
-    PAIRS,
-    ROUND,
-    SKIP,
-    SURFACE,
-)
 from worldline._src.kernels.sensors import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointType, ShapeKind
@@ -104,11 +94,11 @@ _DISTANCES = {
 }
 _BALL = (types.JointSensorType.BallQuat, types.JointSensorType.BallAngVel)
 _FAMILIES = {
-    ROUND: "near_round",
-    FLAT: "near_flat",
-    BALL: "near_ball",
-    CONVEX: "near_convex",
-    SURFACE: "near_surface",
+    tables.ROUND: "near_round",
+    tables.FLAT: "near_flat",
+    tables.BALL: "near_ball",
+    tables.CONVEX: "near_convex",
+    tables.SURFACE: "near_surface",
 }
 """Families of pairs between which distances are measured, by their names in a `StepPlan`."""
 _LISTS = (
@@ -402,7 +392,9 @@ class SensorTables:
         second = self._shapes_of(int(table.reference_kind[k]), int(table.reference[k]))
         begin = len(self._pairs)
         kinds = self._solid_types()
-        self._pairs += [(i, j) for i in first for j in second if pair_family(kinds[i], kinds[j]) != SKIP]
+        self._pairs += [
+            (i, j) for i in first for j in second if pair_family(kinds[i], kinds[j]) != tables.SKIP
+        ]
         row = int(table.start[k]), _DISTANCES[word], begin, len(self._pairs)
         self._add("distance", row, float(table.cutoff[k]))
 
@@ -445,7 +437,7 @@ class SensorTables:
         column = self.solids.column
         if self._pairs:
             column.pair[: len(self._pairs)] = self._pairs
-        column.counter[PAIRS], column.counter[MODE] = len(self._pairs), DISTANCE_MODE
+        column.counter[tables.PAIRS], column.counter[tables.MODE] = len(self._pairs), tables.DISTANCE_MODE
         kinds = column.shape_type
         families = {pair_family(int(kinds[i]), int(kinds[j])) for i, j in self._pairs}
         links = tuple(sorted({link for family in families for link in FAMILY_LINKS.get(family, ())}))

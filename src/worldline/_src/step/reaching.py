@@ -11,14 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.tables import (
-    COLLISION_ARGS,
-    COLLISION_D,
-    COLLISION_M,
-    TREE_C,
-    TREE_D,
-    TREE_M,
-)
+from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.narrowphase.tables import ENTRY
 from worldline._src.kinds import int64
 from worldline._src.named_tuple import NamedTuple
@@ -51,21 +44,27 @@ class FoundContacts(NamedTuple):
     shape_X_W: Any
 
 
+class ContactPairs(NamedTuple):
+    """Contacts by shapes and bodies."""
+
+    ids: Any
+
+
 @inline
 def trees_of(args, d):
     """The arenas of the trees: m, c, d; numbers are of the kind of those in `d`."""
     return (
-        address_as(args[TREE_M], int64),
-        constants_like(args[TREE_C], d),
-        address_like(args[TREE_D], d),
+        address_as(args[r.TREE_M], int64),
+        constants_like(args[r.TREE_C], d),
+        address_like(args[r.TREE_D], d),
     )
 
 
 @inline
 def contacts_of(args, d):
     """The contacts of the collision tables."""
-    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
-    hd = address_like(args[COLLISION_D], d)
+    hm, ha = address_as(args[r.COLLISION_M], int64), address_as(args[r.COLLISION_ARGS], int64)
+    hd = address_like(args[r.COLLISION_D], d)
     return FoundContacts(
         vector(ha, hm[_COUNTER], 8),
         matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
@@ -73,3 +72,13 @@ def contacts_of(args, d):
         vector(hm, hm[_SHAPE_TYPE], hm[_NSHAPE]),
         matrix(hd, hm[_SHAPE_X], hm[_NSHAPE], 12),
     )
+
+
+@inline
+def pairs_of(m, c, args, d):
+    """Contacts by shapes and bodies; there is nothing to be read where nothing collides."""
+    pair = r.contact_frame_view(m, c, args, d).contact_row
+    if args[r.COLLISION_M] != 0:
+        hm, ha = address_as(args[r.COLLISION_M], int64), address_as(args[r.COLLISION_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    return ContactPairs(pair)

@@ -19,15 +19,7 @@ import numpy as np
 from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kinds import DUAL, LANES4, LANES8, float64, int64
-from worldline._src.scalar.memory import (
-    address_as,
-    call_stage,
-    gather_block,
-    pointer,
-    pointer_as,
-    scatter_block,
-    vector,
-)
+from worldline._src.scalar import memory
 from worldline._src.spatial.poses import Array
 
 _EXPONENT = 0x7FF0000000000000
@@ -41,10 +33,22 @@ _RUN = 2 * _INTS + _FLOATS + _INTS + _FLOATS + _INTS + 5 * _FLOATS + _INTS
 _TABLE, _ROWS = "int64[:,::1] ", "float64[:,::1] "
 
 
+@inline
+def call_on_set(address, sets, s, scalar):
+    """Call a stage on the arenas m, c, args, d of set `s`; numbers in d are of `scalar`."""
+    memory.call_stage(
+        address,
+        memory.address_as(sets[s, 0], int64),
+        memory.address_as(sets[s, 1], float64),
+        memory.address_as(sets[s, 2], int64),
+        memory.address_as(sets[s, 3], scalar),
+    )
+
+
 @outline
 def _bad_row(x, n):
     """The first row of `n` numbers with one that is not finite, or -1."""
-    bits = vector(pointer_as(x, int64), 0, x.shape[0])
+    bits = memory.vector(memory.pointer_as(x, int64), 0, x.shape[0])
     bad = 0
     for k in range(x.shape[0]):
         bad |= 1 if (bits[k] & _EXPONENT) == _EXPONENT else 0
@@ -117,7 +121,9 @@ def _run_float(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
         _copy_in(d, table[2], x2, table[7], flags & 4, w)
         _copy_in(d, table[3], x3, table[8], flags & 8, w)
         for k in range(program.shape[0]):
-            call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
+            memory.call_stage(
+                program[k], memory.pointer(m), memory.pointer(c), memory.pointer(args), memory.pointer(d)
+            )
         for k in range(n):
             out[w * n + k] = d[result + k]
     return -1
@@ -130,7 +136,7 @@ def _gather(data, d, width, offset, x, n, by_world, w, last):
         done = 0
         if by_world and w + width - 1 <= last:
             while done + width <= n:
-                gather_block(data, offset + done, x, w * n + done, n)
+                memory.gather_block(data, offset + done, x, w * n + done, n)
                 done += width
         for lane in range(width):
             start = min(w + lane, last) * n if by_world else 0
@@ -152,11 +158,11 @@ def _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, hi
         _gather(data, d, width, table[2], x2, table[7], flags & 4, w, high - 1)
         _gather(data, d, width, table[3], x3, table[8], flags & 8, w, high - 1)
         for k in range(program.shape[0]):
-            call_stage(program[k], pointer(m), pointer(c), pointer(args), data)
+            memory.call_stage(program[k], memory.pointer(m), memory.pointer(c), memory.pointer(args), data)
         done = 0
         if w + width <= high:
             while done + width <= n:
-                scatter_block(data, result + done, out, w * n + done, n)
+                memory.scatter_block(data, result + done, out, w * n + done, n)
                 done += width
         for lane in range(min(width, high - w)):
             for k in range(done, n):
@@ -166,14 +172,14 @@ def _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, hi
 
 @entry(signature=_RUN, label="the loop over worlds (lanes4)")
 def _run_lanes4(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
-    data = pointer_as(d, LANES4)
+    data = memory.pointer_as(d, LANES4)
     low, high, flags = span[0], span[1], span[2]
     return _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, 4)
 
 
 @entry(signature=_RUN, label="the loop over worlds (lanes8)")
 def _run_lanes8(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
-    data = pointer_as(d, LANES8)
+    data = memory.pointer_as(d, LANES8)
     low, high, flags = span[0], span[1], span[2]
     return _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, 8)
 
@@ -181,7 +187,7 @@ def _run_lanes8(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
 @entry(signature=_RUN, label="the loop over worlds (dual)")
 def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
     """Operands and result alternate value and slope: a number is two doubles of one world."""
-    data = pointer_as(d, DUAL)
+    data = memory.pointer_as(d, DUAL)
     low, high, flags = span[0], span[1], span[2]
     n = 2 * table[9]
     for w in range(low, high):
@@ -190,7 +196,7 @@ def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
         _copy_in(d, 2 * table[2], x2, 2 * table[7], flags & 4, w)
         _copy_in(d, 2 * table[3], x3, 2 * table[8], flags & 8, w)
         for k in range(program.shape[0]):
-            call_stage(program[k], pointer(m), pointer(c), pointer(args), data)
+            memory.call_stage(program[k], memory.pointer(m), memory.pointer(c), memory.pointer(args), data)
         for k in range(n):
             out[w * n + k] = d[2 * table[4] + k]
     return -1
@@ -219,8 +225,8 @@ def _copy_rows(sets, keep, back):
     """Copy the parts that a diverged step puts back to where they are kept, or back."""
     for r in range(keep.shape[0]):
         n, at, kept = keep[r, 2], keep[r, 1], keep[r, 4]
-        block = vector(address_as(sets[keep[r, 0], 3], float64), at, n)
-        copy = vector(address_as(sets[keep[r, 3], 3], float64), kept, n)
+        block = memory.vector(memory.address_as(sets[keep[r, 0], 3], float64), at, n)
+        copy = memory.vector(memory.address_as(sets[keep[r, 3], 3], float64), kept, n)
         for k in range(n):
             if back:
                 block[k] = copy[k]
@@ -233,7 +239,7 @@ def _first_beyond(sets, checks, limits, record_out):
     """Quantity, index and value of the first number beyond its limit."""
     for r in range(checks.shape[0]):
         at, n = checks[r, 1], checks[r, 2]
-        d = vector(address_as(sets[checks[r, 0], 3], float64), 0, at + n)
+        d = memory.vector(memory.address_as(sets[checks[r, 0], 3], float64), 0, at + n)
         k = beyond(d, at, n, 1, limits[r])
         if k >= 0:
             record_out[1], record_out[2], record_out[3] = checks[r, 3], k, d[at + k]
@@ -245,7 +251,7 @@ def _good(sets, checks, limits):
     """Whether every number that is checked is within its limit."""
     good = True
     for r in range(checks.shape[0]):
-        d = vector(address_as(sets[checks[r, 0], 3], float64), 0, checks[r, 1] + checks[r, 2])
+        d = memory.vector(memory.address_as(sets[checks[r, 0], 3], float64), 0, checks[r, 1] + checks[r, 2])
         good &= within(d, checks[r, 1], checks[r, 2], limits[r])
     return good
 
@@ -272,14 +278,8 @@ def _advance(program, sets, keep, checks, limits, clock, record, resume, n):
             _copy_rows(sets, keep, False)
         for k in range(first, program.shape[0]):
             s = program[k, 1]
-            call_stage(
-                program[k, 0],
-                address_as(sets[s, 0], int64),
-                address_as(sets[s, 1], float64),
-                address_as(sets[s, 2], int64),
-                address_as(sets[s, 3], float64),
-            )
-            if program[k, 2] >= 0 and vector(address_as(sets[s, 2], int64), SHORT, 1)[0] != 0:
+            call_on_set(program[k, 0], sets, s, float64)
+            if program[k, 2] >= 0 and memory.vector(memory.address_as(sets[s, 2], int64), SHORT, 1)[0] != 0:
                 resume[0] = program[k, 2]
                 return step
         if not _good(sets, checks, limits[0]):

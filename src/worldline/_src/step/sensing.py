@@ -28,21 +28,12 @@ from worldline._src.kernels.narrowphase.tables import PAIRS
 from worldline._src.kernels.narrowphase.tables import TABLE as _COLLISION_TABLE
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
-from worldline._src.step import runner
+from worldline._src.step import runner, step_table
 from worldline._src.step.array_runs import CONTACT, ONCE, PAIR, ROW, Counts, Run, Runs, compile_runs
 from worldline._src.step.forward import forward, forward_plan, forward_trees
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.pack_sensors import Group, SensorTables, connected
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_table import (
-    COLLISION,
-    CONSTRAINT,
-    MULTIBODY,
-    SENSOR,
-    StepPlan,
-    forward_stages,
-    sensor_stages,
-)
 from worldline._src.step.unknown_forces import odd_equalities
 
 _INPUTS = ("q", "v", "force", "q_target", "v_target", "a_target", "time_step")
@@ -95,7 +86,7 @@ class Copy:
         self.plan = forward_plan(sim)
         trees = forward_trees(sim)
         data = aligned_zeros(len(sim.data))
-        self.sets: list[tuple[Any, ...]] = [(*trees[:3], data)] * (SENSOR + 3)
+        self.sets: list[tuple[Any, ...]] = [(*trees[:3], data)] * (step_table.SENSOR + 3)
         self.data = data
         at = sim.model.arenas.offsets["body_f"]
         forces = Run(body_f, data[at : at + body_f.size])
@@ -140,8 +131,8 @@ class Copy:
         args, d = block.args.copy(), aligned_zeros(len(block.d))
         d[:] = block.d
         args[rows.TREE_D] = address_of(self.data)
-        args[rows.TREE_M], args[rows.TREE_C] = (address_of(x) for x in self.sets[MULTIBODY][:2])
-        self.sets[CONSTRAINT] = (block.m, block.c, args, d)
+        args[rows.TREE_M], args[rows.TREE_C] = (address_of(x) for x in self.sets[step_table.MULTIBODY][:2])
+        self.sets[step_table.CONSTRAINT] = (block.m, block.c, args, d)
 
         def run(name: str, by: int = ONCE) -> Run:
             return Run(constraints.column[name], self._column(name), by)
@@ -152,7 +143,7 @@ class Copy:
             own, found = collision.args.copy(), aligned_zeros(len(collision.d))
             found[:] = collision.d
             args[rows.COLLISION_ARGS], args[rows.COLLISION_D] = address_of(own), address_of(found)
-            self.sets[COLLISION] = (collision.m, collision.c, own, found)
+            self.sets[step_table.COLLISION] = (collision.m, collision.c, own, found)
             copies += [run(name, CONTACT) for name in _CONTACTS]
             copies += [
                 Run(collision.column[name], self._collision(collision, name), CONTACT) for name in _COLLISION
@@ -174,18 +165,18 @@ class Copy:
         assert self.constraints is not None
         block, old = self.constraints.block, self.constraints.column[name]
         begin = int(block.m[rows.TABLE.entry[name]])
-        arena = self.sets[CONSTRAINT][2 if rows.TABLE.by_name[name].space == "args" else 3]
+        arena = self.sets[step_table.CONSTRAINT][2 if rows.TABLE.by_name[name].space == "args" else 3]
         return arena[begin : begin + old.size].reshape(old.shape)
 
     def _collision(self, collision: CollisionArenas, name: str) -> np.ndarray:
         """A column of the copy of the collision tables."""
         begin, old = int(collision.m[_COLLISION_ENTRY[name]]), collision.column[name]
-        arena = self.sets[COLLISION][2 if _COLLISION_TABLE.by_name[name].space == "args" else 3]
+        arena = self.sets[step_table.COLLISION][2 if _COLLISION_TABLE.by_name[name].space == "args" else 3]
         return arena[begin : begin + old.size].reshape(old.shape)
 
     def _prefix(self, sim: Simulation) -> int:
         """How many stages of a step are those of an evaluation, if it begins with them and nobody looks."""
-        evaluation = forward_stages(self.plan)
+        evaluation = step_table.forward_stages(self.plan)
         same = list(sim.schedule[: len(evaluation)]) == evaluation and not self.plan.ground
         return len(evaluation) if same and self.constraints is not None and not len(sim.elements) else 0
 
@@ -402,25 +393,25 @@ class Sensing:
         """Evaluate on the arenas of the step, as functions of the user look at these."""
         sim = self.sim
         with forward(sim, self.body_f):
-            sets = [*sim.sets[:-1], *[sim.sets[MULTIBODY]] * 3]
-            sets[MULTIBODY] = (*forward_trees(sim)[:3], sim.data)
+            sets = [*sim.sets[:-1], *[sim.sets[step_table.MULTIBODY]] * 3]
+            sets[step_table.MULTIBODY] = (*forward_trees(sim)[:3], sim.data)
             plan = self.tables.plan(forward_plan(sim), stale)
             self._program(plan, sets, evaluate=False)()
         # the stages of sensors are connected with the arenas of the step now
         self._programs = {}
 
     def _program(
-        self, plan: StepPlan, sets: list[tuple[Any, ...]], evaluate: bool = True
+        self, plan: step_table.StepPlan, sets: list[tuple[Any, ...]], evaluate: bool = True
     ) -> Callable[[], int]:
         """What runs the stages that read; it returns 0 when there was no room or a number is not finite.
 
         Where there was no room, `_resume` is not 0 afterwards.
         """
-        program: list[tuple[Stage, int]] = sensor_stages(plan, evaluate=evaluate)
+        program: list[tuple[Stage, int]] = step_table.sensor_stages(plan, evaluate=evaluate)
         if self.sim.constraints is not None:
             self.tables.grow(self.sim.constraints.sizes["ncontact"])
         sets = connected(sets, self.tables.arenas(), has_rows=self.sim.constraints is not None)
-        checks = self.sim.checks[self.sim.checks[:, 0] == MULTIBODY]
+        checks = self.sim.checks[self.sim.checks[:, 0] == step_table.MULTIBODY]
         if not evaluate or not plan.read_dynamics:
             checks = checks[:0]
         limits = np.full((2, len(checks)), np.inf)

@@ -13,36 +13,13 @@ from typing import Any
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import body_matrices, centroidal, configuration
+from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.constraints.rows import CONE
-from worldline._src.kernels.constraints.tables import (
-    ALL_ROWS,
-    CONTACT_COUNT,
-    OF_CONTACT,
-    ROWS,
-    anchor_pose_view,
-    contact_frame_view,
-    dual_view,
-    record_view,
-    row_note_view,
-    row_view,
-    spring_view,
-    tendon_view,
-)
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.sensors import contacts, efforts, frames, rays, subtrees
 from worldline._src.kernels.sensors import tables as t
 from worldline._src.kinds import float64, int64
-from worldline._src.model.views import (
-    articulated_view,
-    body_view,
-    field_view,
-    inertia_view,
-    operand_view,
-    passive_view,
-    position_view,
-    tree_view,
-    velocity_view,
-)
+from worldline._src.model import views
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.scalar.ops import constant
@@ -65,38 +42,23 @@ class State(NamedTuple):
 # ---- frames
 
 
-sensor_frames = sensor_stage.of(
-    frames.frame_poses, "sensor_frames", "link poses -> poses of the frames of sensors."
-)
-sensor_velocities = sensor_stage.of(
-    frames.frame_velocities, "sensor_velocities", "link velocities -> velocities of the frames of sensors."
-)
-sensor_accelerations = sensor_stage.of(
-    frames.frame_accelerations,
-    "sensor_accelerations",
-    "link accelerations -> accelerations of the frames of sensors.",
-)
-read_poses = sensor_stage.of(
-    frames.read_poses,
-    "read_poses",
-    "frames -> readings of positions, rotations, fields, pixels and volumes.",
-    rows="pose_rows",
-)
-read_velocities = sensor_stage.of(
-    frames.read_velocities, "read_velocities", "frames -> readings of velocities.", rows="rate_rows"
-)
-read_accelerations = sensor_stage.of(
-    frames.read_accelerations, "read_accelerations", "frames -> readings of accelerations.", rows="rate_rows"
-)
-read_state = sensor_stage.of(
-    frames.read_state, "read_state", "q, v, time -> readings of them.", rows="state_rows"
-)
-read_subtrees = sensor_stage.of(
-    subtrees.read_subtrees,
-    "read_subtrees",
-    "link poses, link velocities -> readings of subtrees.",
-    rows="subtree_rows",
-)
+# fmt: off
+sensor_frames = sensor_stage.of(frames.frame_poses,
+    "link poses -> poses of the frames of sensors.", name="sensor_frames")
+sensor_velocities = sensor_stage.of(frames.frame_velocities,
+    "link velocities -> velocities of the frames of sensors.", name="sensor_velocities")
+sensor_accelerations = sensor_stage.of(frames.frame_accelerations,
+    "link accelerations -> accelerations of the frames of sensors.", name="sensor_accelerations")
+read_poses = sensor_stage.of(frames.read_poses,
+    "frames -> readings of positions, rotations, fields, pixels and volumes.", rows="pose_rows")
+read_velocities = sensor_stage.of(frames.read_velocities,
+    "frames -> readings of velocities.", rows="rate_rows")
+read_accelerations = sensor_stage.of(frames.read_accelerations,
+    "frames -> readings of accelerations.", rows="rate_rows")
+read_state = sensor_stage.of(frames.read_state, "q, v, time -> readings of them.", rows="state_rows")
+read_subtrees = sensor_stage.of(subtrees.read_subtrees,
+    "link poses, link velocities -> readings of subtrees.", rows="subtree_rows")
+# fmt: on
 
 
 # ---- energy, actuators, limits
@@ -106,41 +68,43 @@ read_subtrees = sensor_stage.of(
 def read_energies(m, c, args, d):
     """link poses, link velocities, tendons, springs -> readings of energy."""
     tm, tc, td = sensor_trees(args, d)
-    tree, inertia, pos = tree_view(tm, tc, td), inertia_view(tm, tc, td), position_view(tm, tc, td)
+    tree, inertia, pos = (
+        views.tree_view(tm, tc, td),
+        views.inertia_view(tm, tc, td),
+        views.position_view(tm, tc, td),
+    )
     row, reading = t.effort_row_view(m, c, args, d).energy_row, t.reading_view(m, c, args, d).reading
     for n in range(row.shape[0]):
         at = row[n, 0]
         if row[n, 1] == t.KINETIC:
-            vel, v = velocity_view(tm, tc, td), operand_view(tm, tc, td).v
+            vel, v = views.velocity_view(tm, tc, td), views.operand_view(tm, tc, td).v
             centroidal.kinetic_energy(tree, inertia, pos, vel, v, reading[at : at + 1])
         else:
             passive, operands, u = (
-                passive_view(tm, tc, td),
-                operand_view(tm, tc, td),
-                articulated_view(tm, tc, td).dof_u,
+                views.passive_view(tm, tc, td),
+                views.operand_view(tm, tc, td),
+                views.articulated_view(tm, tc, td).dof_u,
             )
             configuration.difference(tree, operands.q, passive.q_rest, u)
             centroidal.gravity_energy(
-                tree, inertia, pos, field_view(tm, tc, td).gravity, reading[at : at + 1]
+                tree, inertia, pos, views.field_view(tm, tc, td).gravity, reading[at : at + 1]
             )
             configuration.spring_energy(passive, u, reading[at : at + 1])
             if args[t.ROW_M] != 0:
                 rm, rc, ra, rd = sensor_rows(args, d)
                 subtrees.add_spring_energy(
-                    tendon_view(rm, rc, ra, rd),
-                    spring_view(rm, rc, ra, rd),
-                    anchor_pose_view(rm, rc, ra, rd).anchor_X,
+                    r.tendon_view(rm, rc, ra, rd),
+                    r.spring_view(rm, rc, ra, rd),
+                    r.anchor_pose_view(rm, rc, ra, rd).anchor_X,
                     at,
                     reading,
                 )
 
 
-read_efforts = sensor_stage.of(
-    efforts.read_efforts,
-    "read_efforts",
-    "actuators, tendons -> readings of their forces, lengths and rates.",
-    rows="effort_rows",
-)
+# fmt: off
+read_efforts = sensor_stage.of(efforts.read_efforts,
+    "actuators, tendons -> readings of their forces, lengths and rates.", rows="effort_rows")
+# fmt: on
 
 
 @sensor_stage
@@ -156,11 +120,15 @@ def read_limits(limit, tendon, record, counter, q, v, effort_rows, reading):
 def record_fixed_rows(m, c, args, d):
     """rows of the fixed layout -> the record of rows and the forces of contacts."""
     rm, rc, ra, rd = sensor_rows(args, d)
-    notes, record, rows = row_note_view(rm, rc, ra, rd), record_view(rm, rc, ra, rd), row_view(rm, rc, ra, rd)
-    frame, force = contact_frame_view(rm, rc, ra, rd), dual_view(rm, rc, ra, rd).dual[_FORCE]
+    notes, record, rows = (
+        r.row_note_view(rm, rc, ra, rd),
+        r.record_view(rm, rc, ra, rd),
+        r.row_view(rm, rc, ra, rd),
+    )
+    frame, force = r.contact_frame_view(rm, rc, ra, rd), r.dual_view(rm, rc, ra, rd).dual[_FORCE]
     counter = notes.counter
-    counter[ALL_ROWS], counter[CONTACT_COUNT] = counter[ROWS], frame.contact_row.shape[0]
-    for n in range(counter[ROWS]):
+    counter[r.ALL_ROWS], counter[r.CONTACT_COUNT] = counter[r.ROWS], frame.contact_row.shape[0]
+    for n in range(counter[r.ROWS]):
         record.force[n] = force[n] * notes.row_active[n]
         record.residual[n] = notes.row_residual[n]
         record.row_of[n, 0], record.row_of[n, 1] = notes.row_note[n, 0], notes.row_note[n, 1]
@@ -168,7 +136,7 @@ def record_fixed_rows(m, c, args, d):
         first, condim = frame.contact_row[k, 0], frame.contact_row[k, 1]
         for j in range(6):
             record.contact_force[k, j] = constant(0.0, record.contact_force[k, j])
-        if first < 0 or first >= counter[ROWS] or notes.row_note[first, 0] != OF_CONTACT:
+        if first < 0 or first >= counter[r.ROWS] or notes.row_note[first, 0] != r.OF_CONTACT:
             continue
         if condim == 1 or rows.kind[first] == CONE:
             for j in range(condim):
@@ -180,12 +148,10 @@ def record_fixed_rows(m, c, args, d):
                 record.contact_force[k, j] = frame.mu[k, j - 1] * (up - down)
 
 
-read_touch = sensor_stage.of(
-    contacts.read_touch,
-    "read_touch",
-    "frames, contacts, constraint forces -> readings of touch.",
-    rows="touch_rows",
-)
+# fmt: off
+read_touch = sensor_stage.of(contacts.read_touch,
+    "frames, contacts, constraint forces -> readings of touch.", rows="touch_rows")
+# fmt: on
 
 
 @sensor_stage
@@ -195,30 +161,16 @@ def link_demands(tree, body, inertia, pos, vel, A, gravity, body_f, force_rows):
     contacts.link_demands(moving, gravity, body_f, force_rows)
 
 
-contact_demands = sensor_stage.of(
-    contacts.contact_demands,
-    "contact_demands",
-    "contacts, constraint forces -> what links must get from their joints, less them.",
-    rows="force_rows",
-)
-equality_demands = sensor_stage.of(
-    contacts.equality_demands,
-    "equality_demands",
-    "equality forces, anchors -> what links must get from their joints, less them.",
-    rows_io="force_rows",
-)
-read_forces = sensor_stage.of(
-    contacts.read_forces,
-    "read_forces",
-    "frames, what links must get from their joints -> readings of force and torque.",
-    rows="force_rows",
-)
-read_contacts = sensor_stage.of(
-    contacts.read_contacts,
-    "read_contacts",
-    "frames, contacts, constraint forces -> readings of lists of contacts, of one world.",
-    rows="found_rows",
-)
+# fmt: off
+contact_demands = sensor_stage.of(contacts.contact_demands,
+    "contacts, constraint forces -> what links must get from their joints, less them.", rows="force_rows")
+equality_demands = sensor_stage.of(contacts.equality_demands,
+    "equality forces, anchors -> what links must get from their joints, less them.", rows_io="force_rows")
+read_forces = sensor_stage.of(contacts.read_forces,
+    "frames, what links must get from their joints -> readings of force and torque.", rows="force_rows")
+read_contacts = sensor_stage.of(contacts.read_contacts,
+    "frames, contacts, constraint forces -> readings of lists of contacts, of one world.", rows="found_rows")
+# fmt: on
 
 
 # ---- shapes
@@ -229,11 +181,11 @@ def _collision_poses(m, args, d, first):
     """Write the poses of bodies to the collision tables whose addresses begin at `first`."""
     tm, tc, td = sensor_trees(args, d)
     hm, hd = address_as(args[first], int64), address_like(args[first + 3], d)
-    body = body_view(tm, tc, td)
+    body = views.body_view(tm, tc, td)
     body_matrices.body_matrices(
-        tree_view(tm, tc, td),
+        views.tree_view(tm, tc, td),
         body,
-        position_view(tm, tc, td),
+        views.position_view(tm, tc, td),
         body.body_link,
         matrix(hd, hm[_BODY_X] + 12, hm[_NBODY] - 1, 12),
     )
@@ -278,6 +230,7 @@ def read_distances(m, c, args, d):
     )
 
 
-clip_readings = sensor_stage.of(
-    frames.clip, "clip_readings", "readings -> readings within their cut-offs.", rows_io="readings"
-)
+# fmt: off
+clip_readings = sensor_stage.of(frames.clip,
+    "readings -> readings within their cut-offs.", name="clip_readings", rows_io="readings")
+# fmt: on

@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import (
-    ArgumentError,
-    CapabilityError,
-    FixedAttributes,
-    OperationError,
-    StepFailure,
-    require_kind,
-)
+from worldline._src import errors
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.kernels.program import caller
@@ -31,45 +24,16 @@ from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step import runner, simulation_copies
+from worldline._src.step import divergence, evaluate, runner, simulation_copies, stepping
 from worldline._src.step.array_views import ArrayView, numbers_of
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_log import ContactLog, is_short
-from worldline._src.step.divergence import (
-    OUTCOMES,
-    DivergencePolicy,
-    Diverging,
-    checked_limit,
-    failure_of,
-    limits_of,
-    state_checks,
-    unsolved,
-)
-from worldline._src.step.evaluate import (
-    WITH_GRAVITY,
-    Program,
-    compiled,
-    is_count,
-    new_arena,
-    require_articulations,
-    require_inertia,
-)
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.portions import portions
 from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, semantics_of
 from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, USER, StepPlan, stages_of
-from worldline._src.step.stepping import (
-    IMPLICIT_FAMILIES,
-    MultibodyIntegrationFamily,
-    VariationalOptions,
-    adapt_constants,
-    model_plan,
-    of_family,
-    require_ground,
-    start_targets,
-)
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
 from worldline._src.step.user_elements import StepContext, UserElements
 from worldline._src.step.user_run import UserRun
@@ -78,7 +42,7 @@ if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
 
 
-class Simulation(FixedAttributes, Diverging):
+class Simulation(errors.FixedAttributes, divergence.Diverging):
     """One world of a model that steps in place, by the rules of the scene the model was built from.
 
     What is left out of the arguments is what the scene asks for: time step, integration family, solver of
@@ -139,33 +103,33 @@ class Simulation(FixedAttributes, Diverging):
         self,
         model: Model,
         time_step: float | None = None,
-        family: MultibodyIntegrationFamily | str | None = None,
-        variational: VariationalOptions | None = None,
+        family: stepping.MultibodyIntegrationFamily | str | None = None,
+        variational: stepping.VariationalOptions | None = None,
         constraints: Constraints | None = None,
         guard: ThreadGuard | None = None,
         *,
-        divergence_policy: DivergencePolicy | str | None = None,
+        divergence_policy: divergence.DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
     ) -> None:
-        require_kind(model, Model, "model", "Simulation")
-        parts = ((variational, VariationalOptions, "variational"), (guard, ThreadGuard, "guard"))
+        errors.require_kind(model, Model, "model", "Simulation")
+        parts = ((variational, stepping.VariationalOptions, "variational"), (guard, ThreadGuard, "guard"))
         for given, kind, name in parts:
             if given is not None:
-                require_kind(given, kind, name, "Simulation")
+                errors.require_kind(given, kind, name, "Simulation")
         asked = semantics_of(model)
         h = positive_number(model.time_step if time_step is None else time_step, "time_step")
-        self.family = asked.family if family is None else MultibodyIntegrationFamily.of(family)
+        self.family = asked.family if family is None else stepping.MultibodyIntegrationFamily.of(family)
         self.variational = (asked.variational if variational is None else variational).checked()
         policy = asked.divergence if divergence_policy is None else divergence_policy
         limit = asked.limit if divergence_limit is None else divergence_limit
-        self._policy, self._limit = DivergencePolicy.of(policy), checked_limit(limit)
+        self._policy, self._limit = divergence.DivergencePolicy.of(policy), divergence.checked_limit(limit)
         self.model = model
         self.guard = ThreadGuard() if guard is None else guard
         """Keeps threads apart; see `step/thread_guard.py`."""
         if constraints is None:
-            require_articulations(model, "Simulation")
+            evaluate.require_articulations(model, "Simulation")
             constraints = constraints_of(model)
-        require_kind(constraints, Constraints, "constraints", "Simulation")
+        errors.require_kind(constraints, Constraints, "constraints", "Simulation")
         self.constraints = constraints if constraints.is_needed else None
         """Contacts, limits, dry friction and actuators; None for motion without them."""
         self.servos = constraints.servos
@@ -180,7 +144,7 @@ class Simulation(FixedAttributes, Diverging):
         """Pairs of bodies that begin or cease to touch; None without shapes."""
         self.drive = drives_of(model)
         """What every degree of freedom makes of its command; kernels/drives.py."""
-        self.data = new_arena(model, "float", model.arenas.step_size)
+        self.data = evaluate.new_arena(model, "float", model.arenas.step_size)
         self.q = self.field("q")
         self.v = self.field("v")
         self.a = self.field("a")
@@ -207,14 +171,14 @@ class Simulation(FixedAttributes, Diverging):
         """Momentum that the last step took out of the axes of these, by link."""
         self.stepped = False
         """Whether the state is what the last step led to."""
-        self.failure: StepFailure | None = None
+        self.failure: errors.StepFailure | None = None
         """Why the last call of `step` diverged, or why the world is frozen; None when all went well."""
         self.frozen = False
         """Whether the world stays at its last good state; see `DivergencePolicy.FREEZE`."""
         self.on_reset: Callable[[], None] | None = None
         """What takes a diverged world to its start, `reset` when None; see `DivergencePolicy.RESET`."""
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
-        self.q_target[:], self.v_target[:] = start_targets(model)
+        self.q_target[:], self.v_target[:] = stepping.start_targets(model)
         self.force[:] = model.joint_f
         self.ground_dual = self.field("ground_dual")
         """Dual force of points on the ground [N], and steps since it was updated, (points, 2)."""
@@ -318,13 +282,19 @@ class Simulation(FixedAttributes, Diverging):
             self.guard.wait()
         return self.body_qd
 
-    def _run(self, program: Program) -> None:
+    def _run(self, program: evaluate.Program) -> None:
         """Run a reading program once."""
         call = self._reads.get(program.name)
         if call is None:
             # the arenas of a model are written in place, so this holds for as long as the model
             arenas = self.model.arenas
-            blocks = (compiled(program, "float"), arenas.index, arenas.constant, WITH_GRAVITY, self.data)
+            blocks = (
+                evaluate.compiled(program, "float"),
+                arenas.index,
+                arenas.constant,
+                evaluate.WITH_GRAVITY,
+                self.data,
+            )
             call = self._reads[program.name] = (caller(), blocks)
         guard = self.guard
         if guard.busy:
@@ -365,7 +335,7 @@ class Simulation(FixedAttributes, Diverging):
     @property
     def implicit(self) -> bool:
         """Whether damping is taken at the end of a step."""
-        return self.family in IMPLICIT_FAMILIES
+        return self.family in stepping.IMPLICIT_FAMILIES
 
     def reconfigure(self) -> None:
         """A drive, an option or the kind of a body changed: prepare again before the next step."""
@@ -393,7 +363,7 @@ class Simulation(FixedAttributes, Diverging):
 
     def _prepare(self) -> None:
         """Get ready for steps: all of it, or what follows from parameters that changed."""
-        require_inertia(self.model, "step", kinematic_too=False)
+        evaluate.require_inertia(self.model, "step", kinematic_too=False)
         timed = len(self.elements) > 0 and "time_step" in self._changed  # periods are whole numbers of steps
         if self._stages is None or timed or self._needs != self._model_needs():
             self._prepare_all()
@@ -436,8 +406,8 @@ class Simulation(FixedAttributes, Diverging):
         prescribed = self.drive >= drives.VELOCITY
         view["dof_mobile"][prescribed] = 0.0
         view["link_floating"][view["dof_link"][prescribed]] = 0.0
-        if self.constraints is None or self.family is MultibodyIntegrationFamily.VARIATIONAL:
-            adapt_constants(view, self.family, self.time_step, self.variational)
+        if self.constraints is None or self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
+            stepping.adapt_constants(view, self.family, self.time_step, self.variational)
         self.floating = tuple(
             (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_floating"]).tolist()
         )
@@ -449,7 +419,7 @@ class Simulation(FixedAttributes, Diverging):
         # without damping the end of a step is no different from its beginning
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
         lopsided = self.constraints is not None and self.constraints.lopsided
-        return model_plan(model, wrenches=self.has_wrenches, prescribed=prescribed), damped, lopsided
+        return stepping.model_plan(model, wrenches=self.has_wrenches, prescribed=prescribed), damped, lopsided
 
     def begin_calls(self, schedule: Sequence[tuple[Stage, int]]) -> dict[int, Callable[[], None]]:
         """What to call when the loop over these stages returns for the user, by the stage it goes on with."""
@@ -471,7 +441,7 @@ class Simulation(FixedAttributes, Diverging):
 
     def _enter_arenas(self) -> None:
         """Take the arenas as they are now for the next call of the loop."""
-        trees = (self._index, self._constant, WITH_GRAVITY, self.data)
+        trees = (self._index, self._constant, evaluate.WITH_GRAVITY, self.data)
         sets: list[tuple[Any, ...]] = [trees] * (USER + 1)
         if self.constraints is not None:
             sets[CONSTRAINT:LOG] = self.constraints.sets()
@@ -480,7 +450,7 @@ class Simulation(FixedAttributes, Diverging):
         if self.user is not None:
             sets[USER] = self.user.arenas()
         self._keep = self._make_tables(len(sets))
-        sets.append((self._index, self._constant, WITH_GRAVITY, self._saved))
+        sets.append((self._index, self._constant, evaluate.WITH_GRAVITY, self._saved))
         self.sets = sets
         tables = *loop_operands(self.schedule, sets), self._keep, self.checks, self.limits
         self._call = (*tables, self.clock, self._record, self._resume)
@@ -505,32 +475,39 @@ class Simulation(FixedAttributes, Diverging):
         keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, at_ground))
         keep += [] if self.user is None else self.user.kept(saved, at_ground + 2 * sizes["nground"])
         self._saved.resize(sum(keep[-1][2::2]), refcheck=False)
-        self.checks = state_checks(at, nq, nv, acted)
+        self.checks = divergence.state_checks(at, nq, nv, acted)
         self.limits = np.zeros((2, len(self.checks)))
         self._set_limits()
         return np.array(keep, np.int64)
 
     def _set_limits(self) -> None:
         if len(self.limits):
-            self.limits[0], self.limits[1] = (limits_of(self.checks, x) for x in (self._limit, math.inf))
-        self._keeps_going = self._policy is DivergencePolicy.CONTINUE
+            self.limits[0], self.limits[1] = (
+                divergence.limits_of(self.checks, x) for x in (self._limit, math.inf)
+            )
+        self._keeps_going = self._policy is divergence.DivergencePolicy.CONTINUE
         self._record[4] = float(self._keeps_going)
 
     def plan(self) -> StepPlan:
         """What a step has to do, as things are now."""
         plan, damped, _ = self._model_needs()
-        plan = of_family(plan, self.family)
-        require_ground(self.model, self.family)
+        plan = stepping.of_family(plan, self.family)
+        stepping.require_ground(self.model, self.family)
         plan = self.elements.planned(plan)
         self.elements.require_family(plan, self.family.value)
         if self.constraints is None:
             return plan
-        if self.family is MultibodyIntegrationFamily.VARIATIONAL:
+        if self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
             if missing := self.constraints.parts_beside_loops:
                 parts = ", ".join(missing)
-                raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
+                raise errors.CapabilityError(
+                    f"integration family '{self.family.value}' does not have {parts}"
+                )
             return plan._replace(closed_loops=True)
-        speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.has_gains
+        speeds = (
+            self.family is stepping.MultibodyIntegrationFamily.IMPLICIT_VELOCITY
+            and self.constraints.has_gains
+        )
         plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
         return plan._replace(contact_log=self.contact_log is not None)
 
@@ -545,8 +522,8 @@ class Simulation(FixedAttributes, Diverging):
     def take_steps(self, n: int) -> None:
         """Make `n` steps for a caller that has entered `guard`."""
         if n.__class__ is not int or not 0 <= n < 1 << 63:
-            if not is_count(n) or n < 0:
-                raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
+            if not evaluate.is_count(n) or n < 0:
+                raise errors.ArgumentError(f"n must be a non-negative step count, got {n!r}")
             n = int(n)
         if n == 0:
             return
@@ -642,25 +619,25 @@ class Simulation(FixedAttributes, Diverging):
         if self._stages is not None:
             self._enter_arenas()
 
-    def _failure(self, outcome: str) -> StepFailure:
+    def _failure(self, outcome: str) -> errors.StepFailure:
         """Which body and quantity was the first to diverge, and when; forgets the record of it."""
         frame, self._record[0] = int(self._record[0]), 0.0
-        if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
-            return unsolved(self.model, self.field("dof_gap"), frame, outcome)
-        return failure_of(self.model, self._record[1:4], frame, outcome=outcome)
+        if self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
+            return divergence.unsolved(self.model, self.field("dof_gap"), frame, outcome)
+        return divergence.failure_of(self.model, self._record[1:4], frame, outcome=outcome)
 
     def _diverged(self, missing: int) -> None:
         """Follow the policy for a step that was taken back; `missing` of those asked for were not made."""
-        failure = self._failure(OUTCOMES[self._policy])
+        failure = self._failure(divergence.OUTCOMES[self._policy])
         if self.constraints is not None:
             self.constraints.take_back(failure.frame)
-        if self._policy is DivergencePolicy.FREEZE:
+        if self._policy is divergence.DivergencePolicy.FREEZE:
             self.frozen = True
             self.clock[:2] += missing
-        elif self._policy is DivergencePolicy.RESET:
+        elif self._policy is divergence.DivergencePolicy.RESET:
             (self.reset if self.on_reset is None else self.on_reset)()
         self.failure = failure
-        if self._policy in (DivergencePolicy.RAISE, DivergencePolicy.CONTINUE):
+        if self._policy in (divergence.DivergencePolicy.RAISE, divergence.DivergencePolicy.CONTINUE):
             raise failure
 
     @between_steps
@@ -678,7 +655,7 @@ class Simulation(FixedAttributes, Diverging):
     # ---- copies
 
     def __copy__(self) -> Simulation:
-        raise OperationError("a Simulation shares no arrays; copy.deepcopy gives a clone")
+        raise errors.OperationError("a Simulation shares no arrays; copy.deepcopy gives a clone")
 
     @between_steps
     def __getstate__(self) -> dict[str, Any]:

@@ -29,30 +29,11 @@ from worldline._src.kernels.program import caller
 from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step import derivative_stages
+from worldline._src.step import dual_step as dual
 from worldline._src.step.analytic_stages import linearize_contacts, linearize_joints
 from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
-from worldline._src.step.derivative_stages import (
-    damp_linearized,
-    differentiate_islands,
-    linearize_accelerations,
-    relax_islands,
-    residual_of_dynamics,
-    residual_of_forces,
-    settle_islands,
-)
-from worldline._src.step.dual_step import (
-    IN_DUALS,
-    KEPT,
-    ROW_STATE,
-    STRUCTURE,
-    DualStep,
-    gap,
-    key_of,
-    obeys_coulomb,
-    plain_coordinates,
-    quaternions,
-)
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.island_stages import mass_of_island, solve_islands
 from worldline._src.step.simulation import Simulation
@@ -148,11 +129,11 @@ class StepTangent:
         self._present = Snapshot({})
         self._bound: tuple[Any, ...] | None = None
         self._schedule: Any = None
-        self._made: DualStep | None = None
+        self._made: dual.DualStep | None = None
         self._local: tuple[int, bool] | None = None
         """Whether the forces of a step are local, with the number of preparations it was found for."""
         self._analytic: AnalyticStep | None = None
-        self._fields = {name: sim.field(name) for name in KEPT}
+        self._fields = {name: sim.field(name) for name in dual.KEPT}
         self.layout: tuple[int, Any] | None = None
         """Where the numbers of a World are among those of the model, with the version it was made for."""
         self.copy: tuple[int, Any] | None = None
@@ -160,8 +141,8 @@ class StepTangent:
         # forces on bodies are a control: the step looks at them even where there are none
         sim.has_wrenches = True
         sim.reconfigure()
-        self._turns = quaternions(sim.model)
-        self._plain = plain_coordinates(sim.model, self._turns)
+        self._turns = dual.quaternions(sim.model)
+        self._plain = dual.plain_coordinates(sim.model, self._turns)
 
     # ---- what a step began with
 
@@ -185,7 +166,7 @@ class StepTangent:
                 return
         rows = {}
         if constraints is not None:
-            rows = {name: constraints.column[name] for name in (*ROW_STATE, "equality_on")}
+            rows = {name: constraints.column[name] for name in (*dual.ROW_STATE, "equality_on")}
         state, data = self._fields | rows, {"data": self._sim.data} | rows
         known = {name: one.shape for name, one in self._kept.values.items()}
         if known == {name: one.shape for name, one in state.items()}:
@@ -298,13 +279,13 @@ class StepTangent:
             made = self._analytic = AnalyticStep(sim, kept, self._kept, self._present)
         return made
 
-    def _dual_step(self, kept: dict[str, Array], relaxed: bool) -> DualStep:
+    def _dual_step(self, kept: dict[str, Array], relaxed: bool) -> dual.DualStep:
         """The last step in dual numbers."""
         sim = self._sim
         self._bind()
-        if self._made is None or self._made.kept is not kept or self._made.key != key_of(sim, relaxed):
+        if self._made is None or self._made.kept is not kept or self._made.key != dual.key_of(sim, relaxed):
             self._require_supported()
-            self._made = (ColumnStep if has_inverse_form(sim) else DualStep)(sim, relaxed, kept)
+            self._made = (ColumnStep if has_inverse_form(sim) else dual.DualStep)(sim, relaxed, kept)
         return self._made
 
     def _require_supported(self) -> None:
@@ -313,7 +294,7 @@ class StepTangent:
         if found := refused(self._sim.plan()):
             raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
 
-    def _require_solved(self, duals: DualStep) -> None:
+    def _require_solved(self, duals: dual.DualStep) -> None:
         """Refuse steps whose accelerations are not those that solve their rows."""
         constraints, h = self._sim.constraints, self._sim.time_step
         if constraints is None or not any(solve.before for solve in duals.solves):
@@ -329,7 +310,7 @@ class StepTangent:
         ends: coordinates, velocities and activations after the step in dual numbers.
         """
         sim = self._sim
-        _refuse(gap(ends, sim.q, sim.v, sim.activation), _SAME)
+        _refuse(dual.gap(ends, sim.q, sim.v, sim.activation), _SAME)
 
     def replayed(self, change: Seeds) -> Outcome:
         """The last step once more in plain numbers, from its start moved along a direction, a row each."""
@@ -362,7 +343,7 @@ class StepTangent:
         self._require_same(ends)
         return Sensitivities(out, self._sim.model.joint_dof_count)
 
-    def _directions(self, duals: DualStep, kept: dict[str, Array], seeds: Seeds) -> Sensitivities:
+    def _directions(self, duals: dual.DualStep, kept: dict[str, Array], seeds: Seeds) -> Sensitivities:
         given = {name: rows for name, rows in seeds._asdict().items() if rows is not None}
         n = max((len(rows) for rows in given.values()), default=0)
         slopes = {name: rows for name, rows in given.items() if name not in ("displacement", "q_target")}
@@ -411,7 +392,7 @@ def _replay(sim: Simulation, start: dict[str, Array]) -> Outcome | None:
     if not sim.stages:
         raise OperationError("a step of this world has no stages")
     for name, numbers in start.items():
-        if name in KEPT:
+        if name in dual.KEPT:
             sim.field(name)[:] = numbers
         elif constraints is not None:
             constraints.column[name][:] = numbers
@@ -426,12 +407,15 @@ def _replay(sim: Simulation, start: dict[str, Array]) -> Outcome | None:
         if stage is solve_islands:
             assert constraints is not None
             sets += _active_set(sim)
-            if obeys_coulomb(constraints):
+            if dual.obeys_coulomb(constraints):
                 # differences of a step that stops short of its solution have the noise of that
                 last = constraints.column.a_last
                 guess, found = last.copy(), sim.a.copy()
                 last[:] = smooth
-                run(np.array([settle_islands.address(PLAIN)], np.int64), *sim.sets[CONSTRAINT])
+                run(
+                    np.array([derivative_stages.settle_islands.address(PLAIN)], np.int64),
+                    *sim.sets[CONSTRAINT],
+                )
                 last[:] = guess
                 unsettled = ~np.isfinite(sim.a)
                 sim.a[unsettled] = found[unsettled]
@@ -473,15 +457,25 @@ def dual_stages() -> list[Stage]:
     """Every stage that derivatives of steps run in dual numbers."""
     never = frozenset((*_REFUSED, "fixed"))
     found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]] + [mass_of_island]
-    found += [differentiate_islands, relax_islands, residual_of_dynamics, residual_of_forces]
-    found += [linearize_accelerations, damp_linearized, linearize_joints, linearize_contacts]
+    found += [
+        derivative_stages.differentiate_islands,
+        derivative_stages.relax_islands,
+        derivative_stages.residual_of_dynamics,
+        derivative_stages.residual_of_forces,
+    ]
+    found += [
+        derivative_stages.linearize_accelerations,
+        derivative_stages.damp_linearized,
+        linearize_joints,
+        linearize_contacts,
+    ]
     for row in TABLE:
         left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
         left_out = left_out or row.stage is solve_islands
-        if left_out or row.stage.name in STRUCTURE or not may_hold(row.when, never):
+        if left_out or row.stage.name in dual.STRUCTURE or not may_hold(row.when, never):
             continue
         if row.caller is None:
-            found += [one for one, _ in IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])]
+            found += [one for one, _ in dual.IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])]
         elif row.link is None:
             found.append(row.stage)
     return list(dict.fromkeys(found))

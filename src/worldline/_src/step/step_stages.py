@@ -49,24 +49,15 @@ def no_drive_forces(tau):
         tau[k] = constant(0.0, tau[k])
 
 
-prescribed_speeds = tree_stage.of(
-    drives.prescribed_speeds,
-    "prescribed_speeds",
+# fmt: off
+prescribed_speeds = tree_stage.of(drives.prescribed_speeds,
     "v, v_target -> a_target of degrees of freedom that follow a speed or are locked.",
-    speed="v_target",
-    a_out="a_target",
-)
-prescribe = tree_stage.of(
-    drives.prescribe,
-    "prescribe",
-    "poses, a_target -> link_c carries the prescribed accelerations.",
-    given="a_target",
-)
-center_forces = tree_stage.of(
-    drives.center_forces,
-    "center_forces",
-    "poses, body_f -> link forces start at minus the torques and forces on bodies.",
-)
+    speed="v_target", a_out="a_target")
+prescribe = tree_stage.of(drives.prescribe,
+    "poses, a_target -> link_c carries the prescribed accelerations.", given="a_target")
+center_forces = tree_stage.of(drives.center_forces,
+    "poses, body_f -> link forces start at minus the torques and forces on bodies.")
+# fmt: on
 
 
 @tree_stage
@@ -76,12 +67,10 @@ def accelerations(gravity, tree, inertia, pos, vel, tau, art, acc, a):
     aba.aba(tree, inertia, pos, vel, tau, art, acc, a)
 
 
-keep_prescribed = tree_stage.of(
-    drives.keep_prescribed,
-    "keep_prescribed",
-    "a_target -> a of prescribed degrees of freedom.",
-    given="a_target",
-)
+# fmt: off
+keep_prescribed = tree_stage.of(drives.keep_prescribed,
+    "a_target -> a of prescribed degrees of freedom.", given="a_target")
+# fmt: on
 
 
 @tree_stage
@@ -91,11 +80,10 @@ def semi_implicit_euler(tree, a, h, q, v):
     configuration.integrate(tree, q, v, h, q)
 
 
-hold_spin = tree_stage.of(
-    free_spin.hold_spin,
-    "hold_spin",
-    "v, a -> a of free bodies on their own with the spin at the end of the step.",
-)
+# fmt: off
+hold_spin = tree_stage.of(free_spin.hold_spin,
+    "v, a -> a of free bodies on their own with the spin at the end of the step.")
+# fmt: on
 
 
 @tree_stage
@@ -106,7 +94,8 @@ def semi_implicit_turn(tree, inertia, pos, spin, a, h, q, v, v_part):
     configuration.integrate(tree, q, v_part, h, q)
 
 
-refresh_poses = tree_stage.of(poses.poses, "refresh_poses", "q -> body_q.", result="body_poses")
-refresh_twists = tree_stage.of(
-    velocities.body_twists, "refresh_twists", "velocities -> body_qd.", result="body_twists"
-)
+# fmt: off
+refresh_poses = tree_stage.of(poses.poses, "q -> body_q.", name="refresh_poses", result="body_poses")
+refresh_twists = tree_stage.of(velocities.body_twists,
+    "velocities -> body_qd.", name="refresh_twists", result="body_twists")
+# fmt: on

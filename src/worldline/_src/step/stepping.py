@@ -131,10 +131,7 @@ def require_ground(model: Model, family: MultibodyIntegrationFamily) -> None:
 
 
 def adapt_constants(
-    view: dict[str, np.ndarray],
-    family: MultibodyIntegrationFamily,
-    h: float,
-    variational: VariationalOptions,
+    view: dict[str, np.ndarray], family: MultibodyIntegrationFamily, h: float, variational: VariationalOptions
 ) -> None:
     """Change a copy of a model's constants, given as views, to those a family steps with."""
     if family in IMPLICIT_FAMILIES:

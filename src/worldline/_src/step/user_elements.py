@@ -199,12 +199,7 @@ class UserCalls:
     """Calls the functions of a Simulation when its loop returns for them."""
 
     def __init__(
-        self,
-        sim: Simulation,
-        elements: UserElements,
-        tables: UserTables,
-        args: np.ndarray,
-        evaluations: int,
+        self, sim: Simulation, elements: UserElements, tables: UserTables, args: np.ndarray, evaluations: int
     ) -> None:
         self._sim = sim
         self._tables, self._args = tables, args

@@ -13,7 +13,7 @@ arenas of these stages are laid out in `user_tables.py`.
 
 from __future__ import annotations
 
-from worldline._src.jit import inline, stage
+from worldline._src.jit import Stage, inline, stage
 from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, address_like, vector
@@ -48,6 +48,11 @@ def run_kernels(m, c, args, d, kind):
             call_linked(args[at], address_as(args[at + 1], int64), c, args, d)
 
 
+def interrupt(m, c, args, d):
+    """Leave compiled code, so that Python may call functions of the user before the next stage."""
+    args[SHORT] = 1
+
+
 @stage
 def controller_kernels(m, c, args, d):
     """q, v -> commands, controls: compiled kernels that the user gave, at the start of a step."""
@@ -55,10 +60,11 @@ def controller_kernels(m, c, args, d):
     run_kernels(m, c, args, d, CONTROLLERS)
 
 
-@stage
-def call_controllers(m, c, args, d):
-    """q, v -> commands, controls: functions that the user gave, at the start of a step."""
-    args[SHORT] = 1
+call_controllers = Stage(
+    "call_controllers",
+    "q, v -> commands, controls: functions that the user gave, at the start of a step.",
+    lambda: interrupt,
+)
 
 
 @stage
@@ -90,10 +96,11 @@ def force_kernels(m, c, args, d):
     run_kernels(m, c, args, d, FORCES)
 
 
-@stage
-def call_force_elements(m, c, args, d):
-    """body poses, body velocities -> forces on bodies, commands: functions that the user gave."""
-    args[SHORT] = 1
+call_force_elements = Stage(
+    "call_force_elements",
+    "body poses, body velocities -> forces on bodies, commands: functions that the user gave.",
+    lambda: interrupt,
+)
 
 
 @stage
@@ -102,16 +109,16 @@ def acceleration_kernels(m, c, args, d):
     run_kernels(m, c, args, d, ACCELERATIONS)
 
 
-@stage
-def call_acceleration_stages(m, c, args, d):
-    """a -> a: functions that the user gave, before constraints are solved."""
-    args[SHORT] = 1
+call_acceleration_stages = Stage(
+    "call_acceleration_stages",
+    "a -> a: functions that the user gave, before constraints are solved.",
+    lambda: interrupt,
+)
 
 
-@stage
-def call_detector(m, c, args, d):
-    """body poses -> contacts: a registered collision detector."""
-    args[SHORT] = 1
+call_detector = Stage(
+    "call_detector", "body poses -> contacts: a registered collision detector.", lambda: interrupt
+)
 
 
 @stage
@@ -134,16 +141,14 @@ def end_kernels(m, c, args, d):
     run_kernels(m, c, args, d, ENDS)
 
 
-@stage
-def call_end_stages(m, c, args, d):
-    """q, v -> q, v: functions that the user gave, after integration."""
-    args[SHORT] = 1
+call_end_stages = Stage(
+    "call_end_stages", "q, v -> q, v: functions that the user gave, after integration.", lambda: interrupt
+)
 
 
-@stage
-def call_observers(m, c, args, d):
-    """q, v -> : functions that the user gave, at the end of a step."""
-    args[SHORT] = 1
+call_observers = Stage(
+    "call_observers", "q, v -> : functions that the user gave, at the end of a step.", lambda: interrupt
+)
 
 
 @stage

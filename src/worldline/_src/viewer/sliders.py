@@ -21,12 +21,7 @@ _STEP = 0.001
 _TURN, _SLIDE = np.pi, 1.0
 """Range of joints without limits [rad, m]."""
 _NOT_AXES = (JointType.FIXED, JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE, JointType.CABLE)
-_SLIDES = (
-    JointType.PRISMATIC,
-    JointType.PLANAR,
-    JointType.TRANSLATIONAL,
-    JointType.TRANSLATIONAL_2D,
-)
+_SLIDES = (JointType.PRISMATIC, JointType.PLANAR, JointType.TRANSLATIONAL, JointType.TRANSLATIONAL_2D)
 
 
 class Sliders:

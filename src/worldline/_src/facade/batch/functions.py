@@ -15,28 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import (
-    ArgumentError,
-    BusyError,
-    CapabilityError,
-    NotFoundError,
-    nearest_name,
-    require_kind,
-)
+from worldline._src import errors
 from worldline._src.facade import values
 from worldline._src.facade.world_kind import kind_named
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
+from worldline._src.step import user_elements
 from worldline._src.step.stepping import MultibodyIntegrationFamily
-from worldline._src.step.user_elements import (
-    CONTROLLER,
-    END_STAGE,
-    FORCE_ELEMENT,
-    OBSERVER,
-    StepArrays,
-    read_only_view,
-    steps_of_period,
-)
 from worldline._src.step.user_kernels import Kernel
 
 if TYPE_CHECKING:
@@ -46,7 +31,7 @@ _INPUTS = ("position_targets", "velocity_targets", "joint_forces", "controls", "
 """Arrays that functions may write before a step."""
 
 
-class BatchStepContext(StepArrays):
+class BatchStepContext(user_elements.StepArrays):
     """What a function of a batch sees and writes: arrays of all worlds, without copies.
 
     Write into the arrays and keep none of them after the function returns.
@@ -67,14 +52,18 @@ class BatchStepContext(StepArrays):
     __slots__ = ("_batch", "_poses", "_twists")
 
     def __init__(self, batch: WorldBatch, kind: str, fraction: float) -> None:
-        require_kind(batch, kind_named("WorldBatch"), "batch", "BatchStepContext")
+        errors.require_kind(batch, kind_named("WorldBatch"), "batch", "BatchStepContext")
         worlds = batch._worlds
         arrays = worlds.arrays
         self._batch = batch
         self._poses: Array | None = None
         self._twists: Array | None = None
         q, v = arrays["joint_positions"], arrays["joint_velocities"]
-        self.q, self.v = (q, v) if kind == END_STAGE else (read_only_view(q), read_only_view(v))
+        self.q, self.v = (
+            (q, v)
+            if kind == user_elements.END_STAGE
+            else (user_elements.read_only_view(q), user_elements.read_only_view(v))
+        )
         self.control, self.force = arrays["controls"], arrays["joint_forces"]
         self.q_target, self.v_target = arrays["position_targets"], arrays["velocity_targets"]
         self.body_f = arrays["body_wrenches"]
@@ -86,28 +75,28 @@ class BatchStepContext(StepArrays):
     def body_q(self) -> Array:
         """Position [m] and xyzw of every body of every world, (worlds, body_count, 7). Read only."""
         if self._poses is None:
-            self._poses = read_only_view(self._batch.articulation_array("body_q"))
+            self._poses = user_elements.read_only_view(self._batch.articulation_array("body_q"))
         return self._poses
 
     @property
     def body_qd(self) -> Array:
         """Velocity of the centre of mass, angular velocity of bodies, (worlds, body_count, 6). Read only."""
         if self._twists is None:
-            self._twists = read_only_view(self._batch.articulation_array("body_qd"))
+            self._twists = user_elements.read_only_view(self._batch.articulation_array("body_qd"))
         return self._twists
 
     def body_row(self, name: str) -> int:
         """Index of a body in `body_q`, `body_qd` and `body_f`, by its name."""
         names = self._batch.body_names
         if values.key(name, "name of a body") not in names:
-            raise NotFoundError(f"no body '{name}'{nearest_name(str(name), names)}")
+            raise errors.NotFoundError(f"no body '{name}'{errors.nearest_name(str(name), names)}")
         return names.index(name)
 
     def actuator(self, name: str) -> int:
         """Index of an actuator in `control`, by its name."""
         names = self._batch.actuator_names
         if values.key(name, "name of an actuator") not in names:
-            raise NotFoundError(f"no actuator '{name}'{nearest_name(str(name), names)}")
+            raise errors.NotFoundError(f"no actuator '{name}'{errors.nearest_name(str(name), names)}")
         return names.index(name)
 
     def __repr__(self) -> str:
@@ -150,23 +139,25 @@ class BatchFunctions:
         self.require_idle(f"adding a {kind}")
         name = values.text(name, f"name of a {kind}")
         if not name:
-            raise ArgumentError(f"a {kind} needs a name")
+            raise errors.ArgumentError(f"a {kind} needs a name")
         if name in self._all:
-            raise ArgumentError(f"there is a {self._all[name].kind} '{name}' already")
+            raise errors.ArgumentError(f"there is a {self._all[name].kind} '{name}' already")
         if isinstance(function, Kernel):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"{kind} '{name}' is a kernel: add it to the World before the batch is made of it"
             )
         if not callable(function):
-            raise ArgumentError(f"{kind} '{name}' needs a function of a BatchStepContext, got {function!r}")
-        steps_of_period(period, self._batch.time_step)
+            raise errors.ArgumentError(
+                f"{kind} '{name}' needs a function of a BatchStepContext, got {function!r}"
+            )
+        user_elements.steps_of_period(period, self._batch.time_step)
         family = self._batch._template.sim.family
-        if kind == FORCE_ELEMENT and family not in (
+        if kind == user_elements.FORCE_ELEMENT and family not in (
             MultibodyIntegrationFamily.SEMI_IMPLICIT,
             MultibodyIntegrationFamily.IMPLICIT_DAMPING,
             MultibodyIntegrationFamily.IMPLICIT_VELOCITY,
         ):
-            raise CapabilityError(
+            raise errors.CapabilityError(
                 f"force elements of a batch do not have integration family '{family.value}'; "
                 "add a kernel, or the function, to the World that the batch is made of"
             )
@@ -176,14 +167,14 @@ class BatchFunctions:
         self.require_idle("removing a function")
         name = values.text(name, "name of a function")
         if name not in self._all:
-            hint = nearest_name(str(name), list(self._all))
-            raise NotFoundError(f"no function '{name}' in the steps{hint}")
+            hint = errors.nearest_name(str(name), list(self._all))
+            raise errors.NotFoundError(f"no function '{name}' in the steps{hint}")
         del self._all[name]
 
     def require_idle(self, what: str) -> None:
         """Refuse what a function may not do while it is called."""
         if self.running:
-            raise BusyError(f"{what} is not possible within a function of this batch")
+            raise errors.BusyError(f"{what} is not possible within a function of this batch")
 
     def step(self, advance: Callable[[], None]) -> None:
         """One step of all worlds with the functions around it; `advance` makes the step itself.
@@ -192,12 +183,14 @@ class BatchFunctions:
         """
         arrays = self._batch._worlds.arrays
         before = {name: arrays[name].copy() for name in _INPUTS}
-        behind = [one for one in self._all.values() if one.kind in (END_STAGE, OBSERVER)]
+        behind = [
+            one for one in self._all.values() if one.kind in (user_elements.END_STAGE, user_elements.OBSERVER)
+        ]
         worlds: Any = self._batch._worlds.remembered() if behind else None
         try:
-            self._call(CONTROLLER)
+            self._call(user_elements.CONTROLLER)
             applied = {name: arrays[name].copy() for name in ("joint_forces", "body_wrenches")}
-            self._call(FORCE_ELEMENT)
+            self._call(user_elements.FORCE_ELEMENT)
         except BaseException:
             self._put_back(before)
             raise
@@ -206,8 +199,8 @@ class BatchFunctions:
         finally:
             self._put_back(applied)
         try:
-            self._call(END_STAGE, 1.0)
-            self._call(OBSERVER, 1.0)
+            self._call(user_elements.END_STAGE, 1.0)
+            self._call(user_elements.OBSERVER, 1.0)
         except BaseException:
             self._batch._worlds.restore(worlds)
             self._put_back(before)
@@ -227,7 +220,7 @@ class BatchFunctions:
         self.running = True
         try:
             for one in mine:
-                every = steps_of_period(one.period, self._batch.time_step)
+                every = user_elements.steps_of_period(one.period, self._batch.time_step)
                 if every > 1 and (due % every).any():
                     self._call_due(one, context, due % every == 0)
                 else:

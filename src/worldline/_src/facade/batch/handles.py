@@ -18,6 +18,7 @@ from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.known_names import KnownNames, returns_read_only
+from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.spatial.poses import Array, rotations
 
 if TYPE_CHECKING:
@@ -329,6 +330,15 @@ class BatchMultibody(_Handle):
         return values.read_only(self._part._leading(made))
 
 
+def _wrench(what: str, where: slice, doc: str) -> Quantity[Array, Any]:
+    """A part of the wrench that stays on a body."""
+    return quantity(
+        lambda body: body._of(body._part._read("body_wrenches")[..., where]),
+        lambda body, value: body._push(value, what, where),
+        doc,
+    )
+
+
 class BatchRigidBody(BatchLink):
     """A rigid body of all worlds of a batch, or of some; poses, velocities and forces can be written.
 
@@ -347,6 +357,12 @@ class BatchRigidBody(BatchLink):
         super().__init__(part, name, rows.body)
         self._rows = rows
 
+    def _put(self, name: str, start: int, given: Array) -> None:
+        """Write columns of an array of the batch, from `start` on."""
+        rows = self._part._read(name)
+        rows[:, start : start + given.shape[1]] = given
+        self._part._write(name, rows)
+
     def _require_moving(self) -> None:
         if self._rows.is_static:
             raise OperationError(f"rigid body '{self._name}' is static: it has no velocity to write")
@@ -360,9 +376,7 @@ class BatchRigidBody(BatchLink):
     @translation.setter
     def translation(self, value: Any) -> None:
         given = self._part._given(value, (3,), f"translation of rigid body '{self._name}'")
-        rows = self._part._read("joint_positions")
-        rows[:, self._rows.q.start : self._rows.q.start + 3] = given
-        self._part._write("joint_positions", rows)
+        self._put("joint_positions", self._rows.q.start, given)
 
     @property
     @returns_read_only
@@ -377,18 +391,14 @@ class BatchRigidBody(BatchLink):
         if (length < 1e-12).any():
             raise ArgumentError(f"quaternion of rigid body '{self._name}' must not be zero, got {value!r}")
         spin = self._twists()[:, self._bodies[0], :3]
-        rows = self._part._read("joint_positions")
-        rows[:, self._rows.q.start + 3 : self._rows.q.stop] = given / length
-        self._part._write("joint_positions", rows)
+        self._put("joint_positions", self._rows.q.start + 3, given / length)
         if not self._rows.is_static:
             self._spin(spin)
 
     def _spin(self, angular: Array) -> None:
         """Write angular velocities given in world axes, (worlds, 3)."""
         turns = rotations(self._part._read("joint_positions")[:, self._rows.q])
-        rows = self._part._read("joint_velocities")
-        rows[:, self._rows.v.start + 3 : self._rows.v.stop] = np.einsum("wji,wj->wi", turns, angular)
-        self._part._write("joint_velocities", rows)
+        self._put("joint_velocities", self._rows.v.start + 3, np.einsum("wji,wj->wi", turns, angular))
 
     @property
     @returns_read_only
@@ -400,9 +410,7 @@ class BatchRigidBody(BatchLink):
     def linear_velocity(self, value: Any) -> None:
         self._require_moving()
         given = self._part._given(value, (3,), f"linear_velocity of rigid body '{self._name}'")
-        rows = self._part._read("joint_velocities")
-        rows[:, self._rows.v.start : self._rows.v.start + 3] = given
-        self._part._write("joint_velocities", rows)
+        self._put("joint_velocities", self._rows.v.start, given)
 
     @property
     @returns_read_only
@@ -415,25 +423,10 @@ class BatchRigidBody(BatchLink):
         self._require_moving()
         self._spin(self._part._given(value, (3,), f"angular_velocity of rigid body '{self._name}'"))
 
-    @property
-    @returns_read_only
-    def force(self) -> Array:
-        """Force at the centre of mass that stays, world axes [N], ([worlds,] 3)."""
-        return self._of(self._part._read("body_wrenches")[..., 3:])
-
-    @force.setter
-    def force(self, value: Any) -> None:
-        self._push(value, "force", slice(3, 6))
-
-    @property
-    @returns_read_only
-    def torque(self) -> Array:
-        """Torque that stays, world axes [N m], ([worlds,] 3)."""
-        return self._of(self._part._read("body_wrenches")[..., :3])
-
-    @torque.setter
-    def torque(self, value: Any) -> None:
-        self._push(value, "torque", slice(0, 3))
+    force = _wrench(
+        "force", slice(3, 6), "Force at the centre of mass that stays, world axes [N], ([worlds,] 3)."
+    )
+    torque = _wrench("torque", slice(0, 3), "Torque that stays, world axes [N m], ([worlds,] 3).")
 
     def _push(self, value: Any, what: str, where: slice) -> None:
         given = self._part._given(value, (3,), f"{what} of rigid body '{self._name}'")

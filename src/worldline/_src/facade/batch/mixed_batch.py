@@ -15,15 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worldline._src.errors import (
-    ArgumentError,
-    BatchFailure,
-    FixedAttributes,
-    NotFoundError,
-    OperationError,
-    SceneError,
-    StepFailure,
-)
+from worldline._src import errors
 from worldline._src.facade import values
 from worldline._src.facade.batch import checkpoints
 from worldline._src.facade.batch.contacts import BatchContacts
@@ -46,7 +38,7 @@ from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.portions import portions
 
-_KIND = FileKind(b"WORLDMIX", 1, "checkpoint of a MixedBatch", SceneError)
+_KIND = FileKind(b"WORLDMIX", 1, "checkpoint of a MixedBatch", errors.SceneError)
 
 MixedSource = BatchSource | tuple[BatchSource, int]
 """A World, scene or Model for one world, or one of them and how many worlds there are of it."""
@@ -71,7 +63,7 @@ class _Start:
 
 
 @known_kind
-class MixedBatch(FixedAttributes):
+class MixedBatch(errors.FixedAttributes):
     """Worlds that need not be alike, each with a state, commands and time of its own, that step together.
 
     Worlds of equal models are stepped as one `WorldBatch`; `groups` has these, `world_group` and `world_row`
@@ -118,7 +110,7 @@ class MixedBatch(FixedAttributes):
         """Index in `groups` of every world, (worlds,)."""
         self.world_row = values.read_only(row)
         """Which world of its group every world is, (worlds,)."""
-        self._members, self._failed = members, dict[int, StepFailure]()
+        self._members, self._failed = members, dict[int, errors.StepFailure]()
         self.groups: tuple[WorldBatch, ...] = tuple(
             self._group([starts[w] for w in those.tolist()], those, layout) for those in members
         )
@@ -147,7 +139,9 @@ class MixedBatch(FixedAttributes):
         return f"MixedBatch({self.num_worlds} worlds of {len(self.groups)} models)"
 
     def __copy__(self) -> MixedBatch:
-        raise OperationError("copy.copy of a MixedBatch would share its worlds; make another one, and load")
+        raise errors.OperationError(
+            "copy.copy of a MixedBatch would share its worlds; make another one, and load"
+        )
 
     @property
     def num_worlds(self) -> int:
@@ -238,7 +232,7 @@ class MixedBatch(FixedAttributes):
         return BatchContacts(*(values.read_only(column) for column in columns))
 
     @property
-    def failures(self) -> tuple[StepFailure, ...]:
+    def failures(self) -> tuple[errors.StepFailure, ...]:
         """Worlds that are frozen, and those that diverged in the last call of steps, by index."""
         found = dict(self._failed)
         for those, group in zip(self._members, self.groups, strict=True):
@@ -263,14 +257,14 @@ class MixedBatch(FixedAttributes):
         """
         count = values.count(n, "n of step")
         if count < 0:
-            raise ArgumentError(f"step needs a non-negative step count, got {count}")
-        self._failed, raised = {}, dict[int, StepFailure]()
+            raise errors.ArgumentError(f"step needs a non-negative step count, got {count}")
+        self._failed, raised = {}, dict[int, errors.StepFailure]()
 
         def advance(many: int) -> None:
             for those, group in zip(self._members, self.groups, strict=True):
                 try:
                     group.step(many, threads=threads, executor=executor)
-                except BatchFailure as error:
+                except errors.BatchFailure as error:
                     raised.update(_numbered(error.failures, those))
                 self._failed = _numbered(group.failures, those) | self._failed
 
@@ -279,14 +273,10 @@ class MixedBatch(FixedAttributes):
         for many in portions(count):
             uninterrupted(lambda many=many: advance(many))
         if raised:
-            raise BatchFailure(raised[w] for w in sorted(raised))
+            raise errors.BatchFailure(raised[w] for w in sorted(raised))
 
     def reset(
-        self,
-        worlds: WhichWorlds = None,
-        *,
-        keyframe: str | None = None,
-        sample: Randomization | None = None,
+        self, worlds: WhichWorlds = None, *, keyframe: str | None = None, sample: Randomization | None = None
     ) -> None:
         """Put worlds back to the state, commands and time in which they were given; they go on from there.
 
@@ -298,7 +288,7 @@ class MixedBatch(FixedAttributes):
         parts = list(self._parts(worlds))
         for group, _, _ in parts:
             if keyframe is not None and values.key(keyframe, "keyframe") not in group.keyframes:
-                raise NotFoundError(
+                raise errors.NotFoundError(
                     f"no keyframe '{keyframe}' in every world; {group!r} has {group.keyframes}"
                 )
             if sample is not None:
@@ -350,14 +340,14 @@ class MixedBatch(FixedAttributes):
                 read_checked(where, _KIND), type=tuple[list[int], list[bytes]]
             )
         except msgspec.MsgspecError as error:
-            raise SceneError(f"{where}: not a checkpoint of a MixedBatch: {error}") from None
+            raise errors.SceneError(f"{where}: not a checkpoint of a MixedBatch: {error}") from None
         if order != self.world_group.tolist() or len(groups) != len(self.groups):
-            raise SceneError(f"{where}: the checkpoint is of other worlds than those of this batch")
+            raise errors.SceneError(f"{where}: the checkpoint is of other worlds than those of this batch")
         before = [checkpoints.packed(group) for group in self.groups]
         try:
             for group, data in zip(self.groups, groups, strict=True):
                 checkpoints.restore(group, data, where)
-        except SceneError:
+        except errors.SceneError:
             for group, data in zip(self.groups, before, strict=True):
                 checkpoints.restore(group, data, where)
             raise
@@ -374,24 +364,24 @@ def _counted(
     """What worlds start as, and how many of each."""
     listed, known = values.several(sources, "sources of a MixedBatch"), dict[int, _Start]()
     if not len(listed):
-        raise ArgumentError("a MixedBatch needs at least one world")
+        raise errors.ArgumentError("a MixedBatch needs at least one world")
     for item in listed:
         source, count = item if isinstance(item, _PAIR) and len(item) == 2 else (item, 1)
         number = values.count(count, "number of worlds of a source")
         if number < 1:
-            raise ArgumentError(f"number of worlds of a source must be at least 1, got {number}")
+            raise errors.ArgumentError(f"number of worlds of a source must be at least 1, got {number}")
         if id(source) not in known:
             known[id(source)] = _Start(source, policy)
         yield known[id(source)], number
 
 
-def _numbered(failures: Sequence[StepFailure], worlds: np.ndarray) -> dict[int, StepFailure]:
+def _numbered(failures: Sequence[errors.StepFailure], worlds: np.ndarray) -> dict[int, errors.StepFailure]:
     """Failures of a group by the numbers of all worlds; `worlds` has those of the group."""
-    made: dict[int, StepFailure] = {}
+    made: dict[int, errors.StepFailure] = {}
     for one in failures:
         assert one.world is not None
         world = int(worlds[one.world])
-        made[world] = StepFailure(
+        made[world] = errors.StepFailure(
             one.body, one.quantity, one.frame, one.value, world=world, outcome=one.outcome
         )
     return made

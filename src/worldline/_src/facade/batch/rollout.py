@@ -22,7 +22,6 @@ from worldline._src.step import dynamics
 from worldline._src.step.divergence import DivergencePolicy
 
 _STATE = ("joint_positions", "joint_velocities", "activations")
-_KEPT = (*_STATE, "controls", "time")
 
 
 class Feedback(NamedTuple):

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import (
-    ArgumentError,
-    BatchFailure,
-    CapabilityError,
-    NotFoundError,
-    OperationError,
-    ShapeError,
-    StepFailure,
-    nearest_name,
-)
+from worldline._src import errors
 from worldline._src.facade import requirements, values
 from worldline._src.facade.batch import checkpoints
 from worldline._src.facade.batch.array_fields import LiveField
@@ -129,7 +120,7 @@ class WorldBatch(BatchPart):
     ) -> None:
         count = values.count(num_worlds, "num_worlds")
         if count < 1:
-            raise ArgumentError(f"num_worlds must be at least 1, got {count}")
+            raise errors.ArgumentError(f"num_worlds must be at least 1, got {count}")
         self._template = Template(source, divergence_policy)
         self._choice: LayoutChoice = choose_layout(self._template, layout)
         self._batch, self._which, self._single = self, np.arange(count), False
@@ -139,7 +130,7 @@ class WorldBatch(BatchPart):
         self._objects = objects_of(self._template)
         static = [np.r_[b.v] for b in self._objects.rigid_bodies.values() if b.is_static]
         self._still = np.concatenate([np.zeros(0, np.int64), *static])
-        self._failed: dict[int, StepFailure] = {}
+        self._failed: dict[int, errors.StepFailure] = {}
         self._asked = layout
         self._parameter_table: dict[str, Parameter] | None = None
         self._draws, self._draw_index = np.zeros(count, np.int64), np.arange(count)
@@ -154,7 +145,9 @@ class WorldBatch(BatchPart):
         return f"WorldBatch({self.num_worlds} worlds in {self.layout}, {self.model.body_count} bodies)"
 
     def __copy__(self) -> WorldBatch:
-        raise OperationError("copy.copy of a WorldBatch would share its worlds; make another batch, and load")
+        raise errors.OperationError(
+            "copy.copy of a WorldBatch would share its worlds; make another batch, and load"
+        )
 
     # ---- what it is
 
@@ -220,11 +213,11 @@ class WorldBatch(BatchPart):
     def _array(self, name: str) -> Array:
         """The live array of a field; refused where no world has a use for it."""
         if name == "acceleration_targets" and not (self._template.sim.drive == drives.ACCELERATION).any():
-            raise CapabilityError("acceleration_targets: no joint of this batch follows accelerations")
+            raise errors.CapabilityError("acceleration_targets: no joint of this batch follows accelerations")
         found = self._worlds.arrays.get(name)
         if found is None or (name in ("mocap_poses", "world_joint_commands") and not found.shape[1]):
             what = name.replace("_", " ")
-            raise CapabilityError(f"{name}: this batch has no {what}")
+            raise errors.CapabilityError(f"{name}: this batch has no {what}")
         return found
 
     def _read(self, name: str) -> Array:
@@ -255,7 +248,7 @@ class WorldBatch(BatchPart):
             made = np.concatenate([linear, omega], axis=-1)
             return values.read_only(made)
         there = ", ".join([*_ARTICULATION_ARRAYS, "body_q", "body_qd"])
-        raise CapabilityError(f"a batch has no array '{name}' for articulations; it has {there}")
+        raise errors.CapabilityError(f"a batch has no array '{name}' for articulations; it has {there}")
 
     @property
     def sensor_slices(self) -> dict[str, slice]:
@@ -273,7 +266,7 @@ class WorldBatch(BatchPart):
 
     def _parameters(self) -> dict[str, Parameter]:
         if self._template.world is None:
-            raise CapabilityError(
+            raise errors.CapabilityError(
                 "a model that was built by code has no parameters by world; make the batch of a World"
             )
         if self._parameter_table is None:
@@ -285,12 +278,14 @@ class WorldBatch(BatchPart):
         try:
             self._worlds.write_parameters(given, which)
             return
-        except CapabilityError as error:
+        except errors.CapabilityError as error:
             if isinstance(self._worlds, ThreadWorlds):
                 raise
             if self._asked == LANES:
                 names = ", ".join(given)
-                raise CapabilityError(f"layout 'lanes' cannot have {names} by world: {error}") from None
+                raise errors.CapabilityError(
+                    f"layout 'lanes' cannot have {names} by world: {error}"
+                ) from None
             reason = str(error)
         lanes = self._worlds
         moved = ThreadWorlds(self._template, self.num_worlds, lanes.arrays)
@@ -350,7 +345,7 @@ class WorldBatch(BatchPart):
         """Whether worlds have a use for an array."""
         try:
             self._array(name)
-        except CapabilityError:
+        except errors.CapabilityError:
             return False
         return True
 
@@ -386,10 +381,10 @@ class WorldBatch(BatchPart):
         """
         which = indices_of(index, self.num_worlds)
         if len(which) != 1 or isinstance(index, slice):
-            raise ArgumentError(f"extract takes the index of one world, got {index!r}")
+            raise errors.ArgumentError(f"extract takes the index of one world, got {index!r}")
         made = self._worlds.extract(int(which[0]))
         if made is None:
-            raise CapabilityError("a batch of a model that was built by code has no World to extract")
+            raise errors.CapabilityError("a batch of a model that was built by code has no World to extract")
         return made
 
     # ---- functions of the user within steps
@@ -441,7 +436,7 @@ class WorldBatch(BatchPart):
             place: "end". What changes accelerations has to be a kernel of the World.
         """
         if not isinstance(place, str) or place != "end":
-            raise CapabilityError(
+            raise errors.CapabilityError(
                 f"stages of a batch have no place {place!r}, only 'end'; add a kernel to the World"
             )
         self._functions.add(name, END_STAGE, function)
@@ -462,12 +457,7 @@ class WorldBatch(BatchPart):
     # ---- stepping
 
     def step(
-        self,
-        n: int = 1,
-        *,
-        controls: Any = None,
-        threads: int = 1,
-        executor: ComputeExecutor | None = None,
+        self, n: int = 1, *, controls: Any = None, threads: int = 1, executor: ComputeExecutor | None = None
     ) -> None:
         """Make `n` steps of every world; complete on return.
 
@@ -487,7 +477,7 @@ class WorldBatch(BatchPart):
         self._functions.require_idle("step")
         count = values.count(n, "n of step")
         if count < 0:
-            raise ArgumentError(f"step needs a non-negative step count, got {count}")
+            raise errors.ArgumentError(f"step needs a non-negative step count, got {count}")
         workers = workers_of(threads, executor)
         sequence = None if controls is None else self._control_sequence(controls, count)
         self._require_still()
@@ -501,7 +491,7 @@ class WorldBatch(BatchPart):
                     own[...] = row
                     self._advance(1, workers)
         if self._failed and self.divergence_policy is DivergencePolicy.RAISE:
-            raise BatchFailure(self._failed[w] for w in sorted(self._failed))
+            raise errors.BatchFailure(self._failed[w] for w in sorted(self._failed))
 
     def _advance(self, n: int, workers: Workers) -> None:
         if self._functions.all:
@@ -519,9 +509,9 @@ class WorldBatch(BatchPart):
         own = self._array("controls")
         given = values.array(controls, "controls of step")
         if given.shape != (n, *own.shape):
-            raise ShapeError(f"controls of step must have shape {(n, *own.shape)}, got {given.shape}")
+            raise errors.ShapeError(f"controls of step must have shape {(n, *own.shape)}, got {given.shape}")
         if not np.isfinite(given).all():
-            raise ArgumentError("controls of step must be finite")
+            raise errors.ArgumentError("controls of step must be finite")
         return given
 
     def _require_still(self) -> None:
@@ -529,17 +519,17 @@ class WorldBatch(BatchPart):
         if self._still.size:
             moving = self._worlds.arrays["joint_velocities"][:, self._still].any(axis=1)
             if moving.any():
-                raise ArgumentError(f"world {int(np.argmax(moving))} gives a static body a velocity")
+                raise errors.ArgumentError(f"world {int(np.argmax(moving))} gives a static body a velocity")
 
     def step_kinematics(self, n: int = 1) -> None:
         """Let time pass for motion that is written from outside; nothing moves by itself."""
         count = values.count(n, "n of step_kinematics")
         if count < 0:
-            raise ArgumentError(f"step_kinematics needs a non-negative step count, got {count}")
+            raise errors.ArgumentError(f"step_kinematics needs a non-negative step count, got {count}")
         self._worlds.tick(count)
 
     @property
-    def failures(self) -> tuple[StepFailure, ...]:
+    def failures(self) -> tuple[errors.StepFailure, ...]:
         """Worlds that are frozen, and those that diverged in the last call of steps, by index."""
         found = self._failed | {failure.world: failure for failure in self._worlds.failures}
         return tuple(found[w] for w in sorted(found, key=lambda world: world or 0))
@@ -615,7 +605,7 @@ class WorldBatch(BatchPart):
         """
         which = indices_of(worlds, self.num_worlds)
         if state is not None and keyframe is not None:
-            raise ArgumentError("reset takes a state or a keyframe, not both")
+            raise errors.ArgumentError("reset takes a state or a keyframe, not both")
         if keyframe is not None:
             values.key(keyframe, "keyframe")
         rows = (
@@ -638,8 +628,8 @@ class WorldBatch(BatchPart):
         found: list[tuple[Randomized, str]] = []
         for line in of_mapping(sample).lines:
             if line.name not in self._worlds.arrays:
-                hint = nearest_name(line.name, list(self._worlds.arrays))
-                raise ArgumentError(f"sample of reset has no array '{line.name}'{hint}")
+                hint = errors.nearest_name(line.name, list(self._worlds.arrays))
+                raise errors.ArgumentError(f"sample of reset has no array '{line.name}'{hint}")
             found.append((line, line.name))
             self._array(line.name)
         return found
@@ -656,8 +646,8 @@ class WorldBatch(BatchPart):
         made: dict[str, Array] = {name: rows[which] for name, rows in self._own_start.items()}
         for name, value in values.mapping(state, "state of reset").items():
             if name not in self._worlds.arrays and name != "time":
-                hint = nearest_name(str(name), list(self._worlds.arrays))
-                raise ArgumentError(f"state of reset has no array '{name}'{hint}")
+                hint = errors.nearest_name(str(name), list(self._worlds.arrays))
+                raise errors.ArgumentError(f"state of reset has no array '{name}'{hint}")
             shape = () if name == "time" else self._array(name).shape[1:]
             made[name] = part._given(value, shape, f"{name} of reset")
         return made
@@ -665,7 +655,7 @@ class WorldBatch(BatchPart):
     def _keyframe_rows(self, name: str, which: np.ndarray) -> dict[str, Array]:
         known = self.keyframes
         if name not in known:
-            raise NotFoundError(f"no keyframe '{name}'{nearest_name(str(name), known)}")
+            raise errors.NotFoundError(f"no keyframe '{name}'{errors.nearest_name(str(name), known)}")
         rows = self._template.keyframe(name)
         return {
             field: np.broadcast_to(numbers, (len(which), *np.shape(numbers)))

@@ -151,8 +151,8 @@ def fixed_shape_poses(m, c, args, d):
 
 narrow_fixed = collision_stage.of(
     fixed_contacts,
-    "narrow_fixed",
     "Pairs and shape poses -> contacts of the fixed layout, for one world or a group of lanes.",
+    name="narrow_fixed",
 )
 
 
@@ -173,5 +173,5 @@ def settle_contacts(shapes, buckets, fixed, contacts_out):
 
 
 settle_fixed_contacts = collision_stage.of(
-    settle_contacts, "settle_fixed_contacts", "Slots -> contacts within the margins."
+    settle_contacts, "Slots -> contacts within the margins.", name="settle_fixed_contacts"
 )

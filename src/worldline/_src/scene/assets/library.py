@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from worldline._src.errors import SceneError
-from worldline._src.later import DeferredModule
+from worldline._src.later import deferred_modules
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.scene import mass_properties
 from worldline._src.scene.asset_specs import MeshSource
 from worldline._src.scene.assets.cache import AssetCache, content_key
 from worldline._src.scene.assets.hfields import HeightField, load_hfield
@@ -27,18 +28,6 @@ from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.geometry import Geometry, MeshInertia, ShapeType
 from worldline._src.scene.kinds import hint
-from worldline._src.scene.mass_properties import (
-    NOTHING,
-    MassProperties,
-    balanced,
-    bounded,
-    combined,
-    given_properties,
-    in_groups,
-    mesh_properties,
-    placed,
-    placed_primitive,
-)
 from worldline._src.scene.options import CoACDConfig, CompileOptions, InertiaSource, ShapeFit
 from worldline._src.scene.poses import Pose, multiply, normalized
 from worldline._src.scene.vectors import Array
@@ -47,9 +36,7 @@ from worldline._src.scene.world import World
 if TYPE_CHECKING:
     from worldline._src.scene.assets import decomposition, fitting, mesh_files
 else:
-    decomposition = DeferredModule("scene.assets.decomposition")
-    fitting = DeferredModule("scene.assets.fitting")
-    mesh_files = DeferredModule("scene.assets.mesh_files")
+    decomposition, fitting, mesh_files = deferred_modules("scene.assets", "decomposition fitting mesh_files")
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH = ShapeType.Mesh
@@ -240,62 +227,68 @@ class AssetLibrary:
         place, turn = frame.apply(found.position), multiply(rotation, found.rotation)
         return ResolvedShape(geom.shape, found.size, place, turn)
 
-    def geom_properties(self, geom: Geometry) -> MassProperties:
+    def geom_properties(self, geom: Geometry) -> mass_properties.MassProperties:
         """Mass properties of a geom in the frame of its link."""
         density, mass = geom.physics_material.density, geom.mass
         if mass == 0.0 or (mass is None and density == 0.0):
             # nothing to look at a mesh for, which may even be missing
-            return NOTHING
+            return mass_properties.NOTHING
         if geom.shape is _MESH:
-            own = mesh_properties(self.integrals(geom), density=density, mass=mass)
-            return placed(own, geom.position, geom.orientation)
+            own = mass_properties.mesh_properties(self.integrals(geom), density=density, mass=mass)
+            return mass_properties.placed(own, geom.position, geom.orientation)
         shape, size, position, rotation = geom.shape, geom.size, geom.position, geom.orientation
         if geom.mesh is not None:
             fit = self.resolved(geom)
             size, position, rotation = fit.size.tolist(), fit.position, fit.rotation
-        return placed_primitive(
+        return mass_properties.placed_primitive(
             shape, size, position, rotation, density=density, mass=mass, shell=geom.shell_inertia
         )
 
-    def uniform_properties(self, geoms: Iterable[Geometry]) -> MassProperties:
+    def uniform_properties(self, geoms: Iterable[Geometry]) -> mass_properties.MassProperties:
         """Mass properties of geoms that can touch something, all of density 1 kg/m^3, in their link's frame.
 
         Geoms without a volume (planes, height fields, surfaces of triangles) do not count.
         """
-        parts: list[MassProperties] = []
+        parts: list[mass_properties.MassProperties] = []
         for geom in geoms:
             mask = geom.collision_mask
             if geom.mesh_surface or not (mask.collide_group or mask.collide_with):
                 continue
             if geom.shape is _MESH:
-                own = mesh_properties(self.integrals(geom), density=1.0)
-                parts.append(placed(own, geom.position, geom.orientation))
+                own = mass_properties.mesh_properties(self.integrals(geom), density=1.0)
+                parts.append(mass_properties.placed(own, geom.position, geom.orientation))
                 continue
             shape, size, position, rotation, _ = self.resolved(geom)
-            parts.append(placed_primitive(shape, size.tolist(), position, rotation, density=1.0))
-        return combined(parts)
+            parts.append(
+                mass_properties.placed_primitive(shape, size.tolist(), position, rotation, density=1.0)
+            )
+        return mass_properties.combined(parts)
 
-    def link_properties(self, link: Link, options: CompileOptions | None = None) -> MassProperties:
+    def link_properties(
+        self, link: Link, options: CompileOptions | None = None
+    ) -> mass_properties.MassProperties:
         """Mass properties of a link under the scene's compile options, but for its total mass."""
         options = self.options if options is None else options
         inertial: Inertia = link.inertial
         given = options.inertia_source is not _FROM_GEOMS
         has_moments = (inertial.full_inertia or inertial.diag_inertia) is not None
         if given and has_moments and inertial.mass is not None and inertial.pos is not None:
-            found = given_properties(inertial, NOTHING)
+            found = mass_properties.given_properties(inertial, mass_properties.NOTHING)
         else:
             geoms, groups = link.geoms, options.inertia_groups
             if groups is not None:
-                geoms = [geom for geom in geoms if in_groups(geom.visual.group, groups)]
+                geoms = [geom for geom in geoms if mass_properties.in_groups(geom.visual.group, groups)]
             source = [] if options.inertia_source is _AS_GIVEN else geoms
             try:
-                found = combined([self.geom_properties(geom) for geom in source])
+                found = mass_properties.combined([self.geom_properties(geom) for geom in source])
             except OverflowError:
                 raise SceneError(f"link {link.name!r}: its mass is too large for a number") from None
             if given and inertial.mass is not None and not has_moments and not found.mass > 0.0:
                 # shapes without mass of their own still have a form, which is scaled to the given mass
                 found = self.uniform_properties(source)
             # what is given also stands where there is no geom to take its place
-            found = given_properties(inertial, found) if given or not found.mass > 0.0 else found
-        found = bounded(found, options.bound_mass, options.bound_inertia)
-        return balanced(found) if options.balance_inertia else found
+            found = (
+                mass_properties.given_properties(inertial, found) if given or not found.mass > 0.0 else found
+            )
+        found = mass_properties.bounded(found, options.bound_mass, options.bound_inertia)
+        return mass_properties.balanced(found) if options.balance_inertia else found

@@ -11,15 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from worldline._src.errors import (
-    ArgumentError,
-    Problem,
-    SceneError,
-    UnsupportedFormatError,
-    listed,
-    require_kind,
-    unreadable,
-)
+from worldline._src import errors
 from worldline._src.keywords import shared_keywords
 from worldline._src.later import without_collection
 from worldline._src.named_tuple import NamedTuple
@@ -81,14 +73,14 @@ def _options(
     limits: Limits = LIMITS,
 ) -> ReadOptions:
     if not (isinstance(strict, bool) or (isinstance(strict, str) and strict == "motion")):
-        raise ArgumentError(f"strict: given {describe(strict)}; allowed: True, False or 'motion'")
+        raise errors.ArgumentError(f"strict: given {describe(strict)}; allowed: True, False or 'motion'")
     for name, value in (("validate", validate), ("allow_outside", allow_outside)):
         if not isinstance(value, bool):
-            raise ArgumentError(f"{name}: given {describe(value)}; allowed: True or False")
+            raise errors.ArgumentError(f"{name}: given {describe(value)}; allowed: True or False")
     if isinstance(asset_dirs, str | bytes | PathLike):
-        raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
-    dirs = tuple(_directory(entry) for entry in listed(asset_dirs, "asset_dirs"))
-    require_kind(limits, Limits, "limits", "reading a scene")
+        raise errors.ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
+    dirs = tuple(_directory(entry) for entry in errors.listed(asset_dirs, "asset_dirs"))
+    errors.require_kind(limits, Limits, "limits", "reading a scene")
     return ReadOptions(strict, validate, dirs, allow_outside, limits)
 
 
@@ -101,14 +93,13 @@ def _path(given: object, what: str) -> str:
     path: object = cast("PathLike[str]", given).__fspath__() if isinstance(given, PathLike) else given
     if isinstance(path, str):
         return path
-    raise ArgumentError(f"{what}: given {describe(cast('object', given))}; allowed: the path of a file")
+    raise errors.ArgumentError(
+        f"{what}: given {describe(cast('object', given))}; allowed: the path of a file"
+    )
 
 
 @_reads
-def from_file(
-    path: str | PathLike[str],
-    **keywords: Unpack[Reading],
-) -> World:
+def from_file(path: str | PathLike[str], **keywords: Unpack[Reading]) -> World:
     """Loads a scene from an MJCF, URDF, SDF or MSD file, detected by suffix and content.
 
     Args:
@@ -148,18 +139,18 @@ def _contents(file: Path, limits: Limits) -> bytes:
         status = os.stat(file)
         if not stat.S_ISREG(status.st_mode):
             # a pipe or a device may never end
-            raise SceneError(f"{file}: cannot be read: it is no regular file")
+            raise errors.SceneError(f"{file}: cannot be read: it is no regular file")
         # room for a file that grows, or does not tell its size, and no more than that
         most = min(max(status.st_size, _BLOCK), limits.file_bytes) + 1
         with open(file, "rb", buffering=0) as stream:
             data = stream.read(most)
     except (OSError, ValueError) as error:
-        if isinstance(error, SceneError):
+        if isinstance(error, errors.SceneError):
             raise
-        raise unreadable(file, error) from None
+        raise errors.unreadable(file, error) from None
     if len(data) > limits.file_bytes:
         size = os.path.getsize(file)
-        raise SceneError(f"{file}: given {size} bytes; allowed: {limits.file_bytes}")
+        raise errors.SceneError(f"{file}: given {size} bytes; allowed: {limits.file_bytes}")
     return data
 
 
@@ -197,15 +188,15 @@ def from_str(
     if not isinstance(format, str) or format not in TEXT_FORMATS:
         nearest = hint(format, TEXT_FORMATS)
         allowed = ", ".join(TEXT_FORMATS)
-        raise UnsupportedFormatError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
+        raise errors.UnsupportedFormatError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
     if not isinstance(string, str):
-        raise ArgumentError(f"string: given {describe(string)}; allowed: text")
+        raise errors.ArgumentError(f"string: given {describe(string)}; allowed: text")
     file = None if file_path is None else _path(file_path, "file_path")
     if format == "msd":
         try:
             data = string.encode()
         except UnicodeEncodeError as error:
-            raise SceneError(f"not JSON: {error}") from None
+            raise errors.SceneError(f"not JSON: {error}") from None
         with slow("loading a scene"):
             return _native(native.from_json, data, file, options)
     with slow("loading a scene"):
@@ -214,9 +205,7 @@ def from_str(
 
 @_reads
 def from_msgpack(
-    data: bytes,
-    file_path: str | PathLike[str] | None = None,
-    **keywords: Unpack[Reading],
+    data: bytes, file_path: str | PathLike[str] | None = None, **keywords: Unpack[Reading]
 ) -> World:
     """Loads a scene from MSD msgpack; the quick form for scenes with meshes in them.
 
@@ -234,7 +223,7 @@ def from_msgpack(
         'empty'
     """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise ArgumentError(f"data: given {describe(data)}; allowed: bytes")
+        raise errors.ArgumentError(f"data: given {describe(data)}; allowed: bytes")
     file = None if file_path is None else _path(file_path, "file_path")
     options = _options(**keywords)
     with slow("loading a scene"):
@@ -276,11 +265,11 @@ def _finish(world: World, found: Gathering, file: str | None, options: ReadOptio
         for problem in examine(world, options.limits).problems:
             # a field that could not be read holds its default, of which nothing is to be said
             if not any(_within(problem.path, path) or _within(path, problem.path) for path in broken):
-                problems.append(Problem(problem.path, problem.message, problem.file or file))
+                problems.append(errors.Problem(problem.path, problem.message, problem.file or file))
     where = f"{file}: " if file else ""
     if problems:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise SceneError(f"{where}not a valid scene: {count}", problems)
+        raise errors.SceneError(f"{where}not a valid scene: {count}", problems)
     if options.strict:
         world.report.raise_losses(f"{where}strict loading", motion_only=options.strict == "motion")
     return world

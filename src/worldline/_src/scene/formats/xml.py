@@ -157,11 +157,7 @@ class Attributes:
     __slots__ = ("_given", "_layers", "_own", "_read", "element", "log")
 
     def __init__(
-        self,
-        element: Element,
-        log: Log,
-        layers: Sequence[Element] = NO_LAYERS,
-        read: Iterable[str] = (),
+        self, element: Element, log: Log, layers: Sequence[Element] = NO_LAYERS, read: Iterable[str] = ()
     ) -> None:
         self.element = element
         self.log = log
@@ -412,11 +408,7 @@ class Attributes:
                 yield from [(layer, name) for name in layer.attributes if name not in self._read]
 
     def finish(
-        self,
-        *,
-        ignored: Mapping[str, str] | None = None,
-        also: Collection[str] = (),
-        strict: bool = True,
+        self, *, ignored: Mapping[str, str] | None = None, also: Collection[str] = (), strict: bool = True
     ) -> None:
         """Notes the attributes of this element that were not read.
 

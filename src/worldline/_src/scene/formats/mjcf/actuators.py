@@ -104,11 +104,7 @@ class _Actuators:
     """One actuator of the file, which may be several of the scene."""
 
     def __init__(
-        self,
-        reading: Reading,
-        element: Element,
-        scope: Scope,
-        targets: dict[tuple[str, str], Target],
+        self, reading: Reading, element: Element, scope: Scope, targets: dict[tuple[str, str], Target]
     ) -> None:
         self.reading = reading
         self.log = reading.log

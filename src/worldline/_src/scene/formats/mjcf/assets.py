@@ -10,12 +10,7 @@ from typing import Final
 import numpy as np
 
 from worldline._src.errors import SceneError
-from worldline._src.scene.asset_specs import (
-    HFieldSource,
-    HFieldSourceType,
-    MeshSource,
-    MeshTransform,
-)
+from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType, MeshSource, MeshTransform
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import Mesh, checked, to_data, transformed
 from worldline._src.scene.formats.mjcf.context import MeshFacts, Reading

@@ -21,11 +21,7 @@ _NO_EFFECT: Final = {
     "passthrough": "only says when textures are loaded",
     "convexhull": "hulls are always made where they are needed",
 }
-_INERTIA: Final = {
-    "auto": InertiaSource.Auto,
-    "true": InertiaSource.Geometry,
-    "false": InertiaSource.Given,
-}
+_INERTIA: Final = {"auto": InertiaSource.Auto, "true": InertiaSource.Geometry, "false": InertiaSource.Given}
 
 
 @dataclass

@@ -6,14 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from worldline._src.scene.constraints import (
-    ConnectConstraintType,
-    EqualityConnect,
-    EqualityJoint,
-    EqualityTendon,
-    EqualityWeld,
-    WeldConstraintType,
-)
+from worldline._src.scene import constraints
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.orientation import from_wxyz, turn
 from worldline._src.scene.formats.mjcf.scopes import Reference
@@ -69,7 +62,9 @@ def read_equalities(reading: Reading) -> None:
         lists[element.tag].append(constraint)
 
 
-def _read_bodies(a: Attributes, ends: dict[str, str | None]) -> EqualityConnect | EqualityWeld | None:
+def _read_bodies(
+    a: Attributes, ends: dict[str, str | None]
+) -> constraints.EqualityConnect | constraints.EqualityWeld | None:
     connect = a.element.tag == "connect"
     anchor = a.reals("anchor", 3)
     pose = a.reals("relpose", 7)
@@ -80,8 +75,12 @@ def _read_bodies(a: Attributes, ends: dict[str, str | None]) -> EqualityConnect 
             return None
         first, second = ends["site1"] or "", ends["site2"] or ""
         if connect:
-            return EqualityConnect(connect_type=ConnectConstraintType.site_pair(first, second))
-        return EqualityWeld(weld_type=WeldConstraintType.site_pair(first, second, scale))
+            return constraints.EqualityConnect(
+                connect_type=constraints.ConnectConstraintType.site_pair(first, second)
+            )
+        return constraints.EqualityWeld(
+            weld_type=constraints.WeldConstraintType.site_pair(first, second, scale)
+        )
     if "body1" not in ends:
         a.log.problem(a.element, "attribute 'body1' is required, or two sites")
         return None
@@ -90,11 +89,13 @@ def _read_bodies(a: Attributes, ends: dict[str, str | None]) -> EqualityConnect 
         if anchor is None:
             a.log.problem(a.element, "attribute 'anchor' is required with bodies")
             return None
-        return EqualityConnect(connect_type=ConnectConstraintType.link_anchor(first, anchor, second))
+        return constraints.EqualityConnect(
+            connect_type=constraints.ConnectConstraintType.link_anchor(first, anchor, second)
+        )
     anchor = anchor or [0.0, 0.0, 0.0]
     relative = None if pose is None else _relative_pose(pose, anchor)
-    kind = WeldConstraintType.link_anchor(first, anchor, scale, second, relative)
-    return EqualityWeld(weld_type=kind)
+    kind = constraints.WeldConstraintType.link_anchor(first, anchor, scale, second, relative)
+    return constraints.EqualityWeld(weld_type=kind)
 
 
 def _relative_pose(pose: list[float], anchor: list[float]) -> list[float] | None:
@@ -109,7 +110,9 @@ def _relative_pose(pose: list[float], anchor: list[float]) -> list[float] | None
     return [*(pose[i] - offset[i] for i in range(3)), *rotation]
 
 
-def _read_scalars(a: Attributes, ends: dict[str, str | None]) -> EqualityJoint | EqualityTendon | None:
+def _read_scalars(
+    a: Attributes, ends: dict[str, str | None]
+) -> constraints.EqualityJoint | constraints.EqualityTendon | None:
     tag = a.element.tag
     first = ends.get(f"{tag}1")
     if first is None:
@@ -119,5 +122,5 @@ def _read_scalars(a: Attributes, ends: dict[str, str | None]) -> EqualityJoint |
     coefficients = a.reals("polycoef", 1, 5, default=_POLYNOMIAL)
     second = ends.get(f"{tag}2")
     if tag == "joint":
-        return EqualityJoint(joint_a=first, joint_b=second, polycoeff=coefficients)
-    return EqualityTendon(tendon_a=first, tendon_b=second, polycoeff=coefficients)
+        return constraints.EqualityJoint(joint_a=first, joint_b=second, polycoeff=coefficients)
+    return constraints.EqualityTendon(tendon_a=first, tendon_b=second, polycoeff=coefficients)

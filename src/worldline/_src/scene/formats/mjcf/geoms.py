@@ -33,12 +33,7 @@ _SITE_SHAPES: Final = {
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _SPHERE, _MESH, _HFIELD = ShapeType.Sphere, ShapeType.Mesh, ShapeType.HField
 _BY_SEMI_AXES: Final = {ShapeType.Box, ShapeType.Ellipsoid, SiteShape.Box, SiteShape.Ellipsoid}
-_LONG: Final = _BY_SEMI_AXES | {
-    ShapeType.Capsule,
-    ShapeType.Cylinder,
-    SiteShape.Capsule,
-    SiteShape.Cylinder,
-}
+_LONG: Final = _BY_SEMI_AXES | {ShapeType.Capsule, ShapeType.Cylinder, SiteShape.Capsule, SiteShape.Cylinder}
 _POSES: Final = frozenset(("pos", *ORIENTATION))
 _GREY: Final = [0.5, 0.5, 0.5, 1.0]
 _FLUID: Final = (0.5, 0.25, 1.5, 1.0, 1.0)

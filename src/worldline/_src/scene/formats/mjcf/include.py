@@ -16,17 +16,8 @@ from typing import Final
 
 from worldline._src.errors import Problem, SceneError, UnreadableFileError, unreadable
 from worldline._src.scene.assets.paths import PathPolicy
+from worldline._src.scene.formats import xml
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, RULES, SENSORS
-from worldline._src.scene.formats.xml import (
-    ELEMENTS,
-    SOURCE_CHARS,
-    Attributes,
-    Element,
-    Log,
-    check_objects,
-    object_tags,
-    parse,
-)
 
 ROOT: Final = "mujoco"
 _TREE: Final = ("body", "geom", "joint", "freejoint", "site", "camera", "light", "key", "pair", "exclude")
@@ -39,12 +30,12 @@ _TEXTS: Final = frozenset(
 _BODY_FRAME: Final = frozenset(("anchor", "relpose", "body2"))
 """What equalities between two bodies have, and those between two sites may not."""
 _BLANK: Final = re.compile(r"=\s*(?:\"\s*\"|'\s*')")
-OBJECTS: Final = object_tags(*_TREE, *_CONSTRAINTS, *ACTUATOR_DEFAULTS, *SENSORS)
+OBJECTS: Final = xml.object_tags(*_TREE, *_CONSTRAINTS, *ACTUATOR_DEFAULTS, *SENSORS)
 
 
 def read_text(path: Path, policy: PathPolicy) -> str:
     """The text of a file that the policy has found."""
-    most = min(policy.file_bytes, 4 * SOURCE_CHARS)
+    most = min(policy.file_bytes, 4 * xml.SOURCE_CHARS)
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
@@ -58,10 +49,10 @@ def read_text(path: Path, policy: PathPolicy) -> str:
         return data.decode("latin-1")
 
 
-def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) -> Element:
+def parse_model(source: str, file: Path | None, policy: PathPolicy, log: xml.Log) -> xml.Element:
     """The root element of a model with everything it includes in place."""
-    objects = check_objects(source, OBJECTS, log.limits, file)
-    root = parse(source, file_path=file)
+    objects = xml.check_objects(source, OBJECTS, log.limits, file)
+    root = xml.parse(source, file_path=file)
     if root.tag != ROOT:
         raise SceneError("", [root.problem(f"the root is <{root.tag[:60]}>; allowed: <{ROOT}>")])
     if "<include" in source:
@@ -71,7 +62,7 @@ def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) ->
     return root
 
 
-def _drop_blanks(root: Element, log: Log) -> None:
+def _drop_blanks(root: xml.Element, log: xml.Log) -> None:
     """Takes out empty numbers, which MuJoCo reads as not given; refuses empty keywords."""
     stack = [(root, RULES[ROOT])]
     while stack:
@@ -95,7 +86,7 @@ def _drop_blanks(root: Element, log: Log) -> None:
 class _Includes:
     """The includes of one model."""
 
-    def __init__(self, file: Path | None, policy: PathPolicy, log: Log, objects: int) -> None:
+    def __init__(self, file: Path | None, policy: PathPolicy, log: xml.Log, objects: int) -> None:
         self.objects = objects
         self.policy = policy
         self.log = log
@@ -105,7 +96,7 @@ class _Includes:
         if file is not None:
             self.seen.add(file.resolve())
 
-    def expand(self, root: Element) -> None:
+    def expand(self, root: xml.Element) -> None:
         """Puts included elements in the place of their `include`, however deep they stand."""
         stack = [root]
         while stack:
@@ -115,9 +106,9 @@ class _Includes:
                 element.children = self._replaced(element)
             stack.extend(element.children)
 
-    def _replaced(self, element: Element) -> list[Element]:
+    def _replaced(self, element: xml.Element) -> list[xml.Element]:
         """The children of an element without includes; those of included files may include again."""
-        done: list[Element] = []
+        done: list[xml.Element] = []
         waiting = element.children[::-1]
         while waiting:
             child = waiting.pop()
@@ -127,8 +118,8 @@ class _Includes:
                 done.append(child)
         return done
 
-    def _included(self, element: Element) -> list[Element]:
-        a = Attributes(element, self.log)
+    def _included(self, element: xml.Element) -> list[xml.Element]:
+        a = xml.Attributes(element, self.log)
         reference = a.required_text("file")
         if element.children:
             self.log.problem(element, "<include> cannot have children")
@@ -141,15 +132,15 @@ class _Includes:
                 return []
             self.seen.add(path)
             text = read_text(path, self.policy)
-            self.objects = check_objects(text, OBJECTS, self.log.limits, path, self.objects)
-            root = parse(text, file_path=path)
+            self.objects = xml.check_objects(text, OBJECTS, self.log.limits, path, self.objects)
+            root = xml.parse(text, file_path=path)
         except SceneError as error:
             for problem in _here(error, element):
                 self.log.add(problem)
             return []
         self.elements += sum(1 for _ in root.walk())
-        if self.elements > ELEMENTS:
-            self.log.problem(element, f"the included files have more than {ELEMENTS} elements together")
+        if self.elements > xml.ELEMENTS:
+            self.log.problem(element, f"the included files have more than {xml.ELEMENTS} elements together")
             self.log.raise_any()
         if not root.children:
             self.log.problem(element, f"file '{reference[:200]}' includes nothing")
@@ -158,7 +149,7 @@ class _Includes:
                 self.log.left_out(element, f"attribute '{name[:60]}': an include has none but 'file'")
         return root.children
 
-    def _find(self, reference: str, element: Element) -> Path:
+    def _find(self, reference: str, element: xml.Element) -> Path:
         beside = None if element.file is None else Path(element.file).parent
         try:
             return self.policy.resolve(reference, base=beside)
@@ -168,7 +159,7 @@ class _Includes:
             return self.policy.resolve(reference, base=self.directory)
 
 
-def _here(error: SceneError, element: Element) -> list[Problem]:
+def _here(error: SceneError, element: xml.Element) -> list[Problem]:
     """The problems of an error; one without a place stands at the element."""
     if not error.problems:
         return [element.problem(error.message)]

@@ -14,12 +14,7 @@ from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
 from worldline._src.scene.formats.xml import Attributes, number
 from worldline._src.scene.joints import FreeJoint, Joint, JointType
-from worldline._src.scene.values import (
-    FrequencyDampingRatio,
-    SpringDampCoeff,
-    SpringDamper,
-    StiffnessDamping,
-)
+from worldline._src.scene.values import FrequencyDampingRatio, SpringDampCoeff, SpringDamper, StiffnessDamping
 
 TYPES: Final = {
     "hinge": JointType.Revolute,

@@ -185,10 +185,7 @@ class _Frames:
         return out
 
     def _spread(
-        self,
-        values: list[float],
-        entries: list[tuple[Input | None, int]],
-        size: Callable[[Input], int],
+        self, values: list[float], entries: list[tuple[Input | None, int]], size: Callable[[Input], int]
     ) -> Array:
         """Puts numbers of the file where the scene has them; those of what was left out are dropped."""
         places: dict[int, int] = {}

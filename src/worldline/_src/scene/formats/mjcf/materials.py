@@ -11,41 +11,34 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Final
 
+from worldline._src.scene import materials
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Attributes, Element
-from worldline._src.scene.materials import (
-    AlphaMode,
-    BuildinAttr,
-    ColorSpace,
-    Layer,
-    Mark,
-    Material,
-    MaterialRole,
-    SkyboxLayout,
-    Texture,
-    TextureSource,
-    TextureType,
-)
 
 _SIDES: Final = ("right", "left", "up", "down", "front", "back")
 _FILES: Final = frozenset(f"file{side}" for side in _SIDES)
 _LAYOUT: Final = {
-    ".": SkyboxLayout.Ignore,
-    "R": SkyboxLayout.Right,
-    "L": SkyboxLayout.Left,
-    "U": SkyboxLayout.Up,
-    "D": SkyboxLayout.Down,
-    "F": SkyboxLayout.Front,
-    "B": SkyboxLayout.Back,
+    ".": materials.SkyboxLayout.Ignore,
+    "R": materials.SkyboxLayout.Right,
+    "L": materials.SkyboxLayout.Left,
+    "U": materials.SkyboxLayout.Up,
+    "D": materials.SkyboxLayout.Down,
+    "F": materials.SkyboxLayout.Front,
+    "B": materials.SkyboxLayout.Back,
 }
-_MARKS: Final = {"none": Mark.None_, "edge": Mark.Edge, "cross": Mark.Cross, "random": Mark.Random}
+_MARKS: Final = {
+    "none": materials.Mark.None_,
+    "edge": materials.Mark.Edge,
+    "cross": materials.Mark.Cross,
+    "random": materials.Mark.Random,
+}
 _ROLES: Final = {
-    "rgb": MaterialRole.Rgb,
-    "rgba": MaterialRole.Rgba,
-    "normal": MaterialRole.Normal,
-    "emissive": MaterialRole.Emissive,
-    "orm": MaterialRole.Orm,
+    "rgb": materials.MaterialRole.Rgb,
+    "rgba": materials.MaterialRole.Rgba,
+    "normal": materials.MaterialRole.Normal,
+    "emissive": materials.MaterialRole.Emissive,
+    "orm": materials.MaterialRole.Orm,
     "occlusion": None,
     "roughness": None,
     "metallic": None,
@@ -68,12 +61,12 @@ def read_texture(reading: Reading, element: Element, scope: Scope) -> None:
         reading.log.problem(element, "attribute 'name' is required: there is no file to take a name from")
         return
     defined = reading.names.define("texture", scope.asset(name), element, scope)
-    spaces = {"auto": None, "linear": ColorSpace.Linear, "sRGB": ColorSpace.Srgb}
-    texture = Texture(
+    spaces = {"auto": None, "linear": materials.ColorSpace.Linear, "sRGB": materials.ColorSpace.Srgb}
+    texture = materials.Texture(
         name=defined,
-        type_=TextureType.Skybox if kind == "skybox" else TextureType.D2,
+        type_=materials.TextureType.Skybox if kind == "skybox" else materials.TextureType.D2,
         # without a word on it, images mean what screens show
-        color_space=a.choice("colorspace", spaces, None) or ColorSpace.Srgb,
+        color_space=a.choice("colorspace", spaces, None) or materials.ColorSpace.Srgb,
         flip_horizontal=a.flag("hflip", False),
         flip_vertical=a.flag("vflip", False),
     )
@@ -99,15 +92,15 @@ def _free_name(reading: Reading, scope: Scope, base: str) -> str:
     return name
 
 
-def _read_source(reading: Reading, a: Attributes, scope: Scope) -> TextureSource | None:
+def _read_source(reading: Reading, a: Attributes, scope: Scope) -> materials.TextureSource | None:
     kinds = {"none": None, "gradient": "gradient", "checker": "checker", "flat": "flat"}
     builtin = a.choice("builtin", kinds, None)
-    drawn = BuildinAttr(
+    drawn = materials.BuildinAttr(
         width=float(max(0, a.integer("width", 0))),
         height=float(max(0, a.integer("height", 0))),
         rgb1=a.reals("rgb1", 3, default=(0.8, 0.8, 0.8)),
         rgb2=a.reals("rgb2", 3, default=(0.5, 0.5, 0.5)),
-        mark=a.choice("mark", _MARKS, Mark.None_),
+        mark=a.choice("mark", _MARKS, materials.Mark.None_),
         markrgb=a.reals("markrgb", 3, default=(0.0, 0.0, 0.0)),
         random=max(0.0, a.real("random", 0.01)),
     )
@@ -124,18 +117,18 @@ def _read_source(reading: Reading, a: Attributes, scope: Scope) -> TextureSource
         for name, size in needed.items():
             if size < 1.0:
                 a.reject(name, f"given {size:g}; allowed: a whole number >= 1 for a builtin texture")
-        return getattr(TextureSource, builtin)(drawn)
+        return getattr(materials.TextureSource, builtin)(drawn)
     if a.text("file"):
         path = reading.file(a, "file", scope.compiler.texturedir, scope)
-        return None if path is None else TextureSource.file(path)
+        return None if path is None else materials.TextureSource.file(path)
     if any(files.values()):
-        return TextureSource.cube(**files)
+        return materials.TextureSource.cube(**files)
     if not any(a.is_own(f"file{side}") for side in _SIDES):
         a.log.problem(a.element, "attribute 'builtin' or 'file' is required")
     return None
 
 
-def _read_grid(a: Attributes, texture: Texture) -> None:
+def _read_grid(a: Attributes, texture: materials.Texture) -> None:
     size = a.reals("gridsize", 2)
     layout = a.text("gridlayout")
     if size is None or size == [1.0, 1.0]:
@@ -164,10 +157,10 @@ def read_material(reading: Reading, element: Element, scope: Scope) -> None:
         roughness = 1.0 - min(1.0, max(0.0, a.real("shininess", 0.5)))
     else:
         a.mark("shininess")
-    material = Material(
+    material = materials.Material(
         name=name or "",
         color=color,
-        alpha_mode=AlphaMode.blend() if color[3] < 1.0 else AlphaMode.opaque(),
+        alpha_mode=materials.AlphaMode.blend() if color[3] < 1.0 else materials.AlphaMode.opaque(),
         emissive=[color[0] * emission, color[1] * emission, color[2] * emission, 1.0 if emission else 0.0],
         specular_color=[specular, specular, specular, 1.0],
         reflectance=a.real("reflectance", 0.0),
@@ -188,13 +181,13 @@ def read_material(reading: Reading, element: Element, scope: Scope) -> None:
         reading.world.assets.materials[name] = material
 
 
-def _read_layer(reading: Reading, element: Element, scope: Scope, material: Material) -> None:
+def _read_layer(reading: Reading, element: Element, scope: Scope, material: materials.Material) -> None:
     a = Attributes(element, reading.log)
     texture = reading.asset(a, "texture", "texture", scope)
     role = a.choice("role", _ROLES, None)
     if role is None:
         reading.log.left_out(element, f"a texture of {(a.text('role') or 'no role')[:40]}")
-    elif role is MaterialRole.Rgb and material.texture_name is None:
+    elif role is materials.MaterialRole.Rgb and material.texture_name is None:
         material.texture_name = texture
     else:
-        material.layers.append(Layer(role=role, texture_name=texture))
+        material.layers.append(materials.Layer(role=role, texture_name=texture))

@@ -139,12 +139,7 @@ def from_xy_axes(axes: Sequence[float]) -> Quat | None:
 
 def _from_columns(x: Sequence[float], y: Sequence[float], z: Sequence[float]) -> Quat:
     """The quaternion of a rotation matrix, by the largest of its four parts, which keeps all digits."""
-    parts = (
-        x[0] - y[1] - z[2],
-        y[1] - x[0] - z[2],
-        z[2] - x[0] - y[1],
-        x[0] + y[1] + z[2],
-    )
+    parts = (x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1], x[0] + y[1] + z[2])
     largest = parts.index(max(parts))
     size = 0.5 * math.sqrt(1.0 + parts[largest])
     f = 0.25 / size

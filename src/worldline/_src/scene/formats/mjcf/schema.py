@@ -128,27 +128,12 @@ SENSORS: Final[dict[str, str]] = {
         f"{_SENSOR} joint",
     ),
     **dict.fromkeys(
-        (
-            "tendonpos",
-            "tendonvel",
-            "tendonactuatorfrc",
-            "tendonlimitpos",
-            "tendonlimitvel",
-            "tendonlimitfrc",
-        ),
+        ("tendonpos", "tendonvel", "tendonactuatorfrc", "tendonlimitpos", "tendonlimitvel", "tendonlimitfrc"),
         f"{_SENSOR} tendon",
     ),
     **dict.fromkeys(("actuatorpos", "actuatorvel", "actuatorfrc"), f"{_SENSOR} actuator"),
     **dict.fromkeys(
-        (
-            "framepos",
-            "framequat",
-            "framexaxis",
-            "frameyaxis",
-            "framezaxis",
-            "framelinvel",
-            "frameangvel",
-        ),
+        ("framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel"),
         f"{_FRAME_OBJECT} reftype refname",
     ),
     **dict.fromkeys(("framelinacc", "frameangacc"), _FRAME_OBJECT),
@@ -179,7 +164,6 @@ _DEFAULTS: Final = {
 _TREE: Final = (
     "body joint freejoint inertial geom site camera light plugin frame replicate attach flexcomp composite"
 )
-_SKIN: Final = "name file material rgba inflate vertex texcoord face group"
 _FLAGS: Final = (
     "constraint equality frictionloss limit contact spring damper passive gravity clampctrl warmstart "
     "filterparent actuation refsafe sensor midphase nativeccd island eulerdamp autoreset override energy "
@@ -379,12 +363,7 @@ def _add_assets(add: Adder) -> None:
 
 def _add_tree(add: Adder) -> None:
     add("/worldbody", "", _TREE, "/body")
-    add(
-        "/body/body",
-        f"name childclass {_POSE} mocap gravcomp sleep simple fuse user",
-        _TREE,
-        "/body",
-    )
+    add("/body/body", f"name childclass {_POSE} mocap gravcomp sleep simple fuse user", _TREE, "/body")
     add("/body/frame", f"name childclass {_POSE} scale scaling massscale", _TREE, "/body")
     add("/body/replicate", "count sep offset euler childclass", _TREE, "/body")
     add("/body/inertial", f"{_POSE} mass diaginertia fullinertia")

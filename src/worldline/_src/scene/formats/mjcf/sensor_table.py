@@ -128,11 +128,5 @@ SENSORS: Final[dict[str, Kind]] = {
     "e_kinetic": _world(types.WorldSensorType.KineticEnergy),
 }
 """The sensors that a scene has; those of plugins, of users and of skins are left out."""
-FIELDS: Final = {
-    "site": "site",
-    "joint": "joint",
-    "tendon": "tendon",
-    "actuator": "actuator",
-    "body": "link",
-}
+FIELDS: Final = {"site": "site", "joint": "joint", "tendon": "tendon", "actuator": "actuator", "body": "link"}
 """Fields of scene sensors that hold what an attribute names."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.scene import mass_properties
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Frame, FrameKind, Hierarchy, Inertia, Link
 from worldline._src.scene.formats.markup import child
@@ -27,14 +28,6 @@ from worldline._src.scene.formats.mjcf.write_geoms import write_geom, write_site
 from worldline._src.scene.formats.mjcf.write_joints import write_distance_limits, write_free, write_joints
 from worldline._src.scene.formats.mjcf.writing import WITHOUT_EFFECT, Words, Writing, paths_of_links
 from worldline._src.scene.geometry import MeshInertia, ShapeType
-from worldline._src.scene.mass_properties import (
-    NOTHING,
-    given_properties,
-    has_counted_mass,
-    in_groups,
-    is_physical,
-    principal_axes,
-)
 from worldline._src.scene.options import CompileOptions, InertiaSource
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 
@@ -177,7 +170,7 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
             writing.reworded(here, "a link without mass is written without mass properties")
         return
     writing.reworded(here, "what the geoms give is written as numbers")
-    moment, rotation = principal_axes(plain.inertia)
+    moment, rotation = mass_properties.principal_axes(plain.inertia)
     words = Words()
     words.pose(plain.com, rotation.tolist())
     words.setdefault("pos", "0 0 0")
@@ -225,9 +218,9 @@ def _is_massless(writing: Writing, link: Link) -> bool:
     while stack:
         part = stack.pop()
         if _is_given(part.inertial) and options.inertia_source is not InertiaSource.Geometry:
-            heavy = is_substantial(given_properties(part.inertial, NOTHING))
+            heavy = is_substantial(mass_properties.given_properties(part.inertial, mass_properties.NOTHING))
         else:
-            heavy = has_counted_mass(part, options)
+            heavy = mass_properties.has_counted_mass(part, options)
         if heavy:
             return False
         stack += [below for below in part.children if not below.joints]
@@ -237,14 +230,14 @@ def _is_massless(writing: Writing, link: Link) -> bool:
 def _is_placed_by_reader(link: Link, options: CompileOptions) -> bool:
     """Whether the inertial frame is where MuJoCo, and the reader, put that of a body without mass."""
     here = np.array_equal(np.asarray(link.inertial.pos), link.local_translation)
-    return here and not has_counted_mass(link, options)
+    return here and not mass_properties.has_counted_mass(link, options)
 
 
 def _differs(geom: Any, options: Any) -> bool:
     """Whether MuJoCo would find other mass properties of a geom than the scene means."""
     if geom.mass == 0.0 or (geom.mass is None and geom.physics_material.density == 0.0):
         return False
-    if options.inertia_source is InertiaSource.Given or not in_groups(
+    if options.inertia_source is InertiaSource.Given or not mass_properties.in_groups(
         geom.visual.group, options.inertia_groups
     ):
         return False
@@ -256,10 +249,10 @@ def _differs(geom: Any, options: Any) -> bool:
 def _write_given(writing: Writing, element: Element, inertial: Inertia, path: str) -> None:
     words = Words()
     words.reals("pos", inertial.pos if inertial.pos is not None else ())
-    given = given_properties(inertial, NOTHING)
+    given = mass_properties.given_properties(inertial, mass_properties.NOTHING)
     possible = possible_inertia(given)
     # moments in their principal axes need no positive eigenvalues, a tensor does
-    is_written = possible.is_full or (inertial.full_inertia is None and is_physical(given))
+    is_written = possible.is_full or (inertial.full_inertia is None and mass_properties.is_physical(given))
     if not (is_written or writing.world.compile_options.balance_inertia):
         _write_possible(writing, element, inertial, possible, path)
         return
@@ -296,7 +289,9 @@ def _write_possible(
     words.reals("diaginertia", possible.moments)
     child(element, "inertial", words)
     if possible.change:
-        moments = principal_axes(given_properties(inertial, NOTHING).inertia).moments
+        moments = mass_properties.principal_axes(
+            mass_properties.given_properties(inertial, mass_properties.NOTHING).inertia
+        ).moments
         was, now = (" ".join(f"{x:.6g}" for x in entry) for entry in (moments, possible.moments))
         writing.changed(
             path,

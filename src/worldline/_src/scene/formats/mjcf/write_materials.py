@@ -6,34 +6,31 @@ from __future__ import annotations
 
 from typing import Final
 
+from worldline._src.scene import materials
 from worldline._src.scene.formats.markup import child, number
 from worldline._src.scene.formats.mjcf.writing import Words, Writing, preimage
-from worldline._src.scene.materials import (
-    ColorSpace,
-    Mark,
-    Material,
-    MaterialRole,
-    SkyboxLayout,
-    Texture,
-    TextureType,
-)
 
-_MARKS: Final = {Mark.None_: "none", Mark.Edge: "edge", Mark.Cross: "cross", Mark.Random: "random"}
+_MARKS: Final = {
+    materials.Mark.None_: "none",
+    materials.Mark.Edge: "edge",
+    materials.Mark.Cross: "cross",
+    materials.Mark.Random: "random",
+}
 _LAYOUT: Final = {
-    SkyboxLayout.Ignore: ".",
-    SkyboxLayout.Right: "R",
-    SkyboxLayout.Left: "L",
-    SkyboxLayout.Up: "U",
-    SkyboxLayout.Down: "D",
-    SkyboxLayout.Front: "F",
-    SkyboxLayout.Back: "B",
+    materials.SkyboxLayout.Ignore: ".",
+    materials.SkyboxLayout.Right: "R",
+    materials.SkyboxLayout.Left: "L",
+    materials.SkyboxLayout.Up: "U",
+    materials.SkyboxLayout.Down: "D",
+    materials.SkyboxLayout.Front: "F",
+    materials.SkyboxLayout.Back: "B",
 }
 _ROLES: Final = {
-    MaterialRole.Rgb: "rgb",
-    MaterialRole.Rgba: "rgba",
-    MaterialRole.Normal: "normal",
-    MaterialRole.Emissive: "emissive",
-    MaterialRole.Orm: "orm",
+    materials.MaterialRole.Rgb: "rgb",
+    materials.MaterialRole.Rgba: "rgba",
+    materials.MaterialRole.Normal: "normal",
+    materials.MaterialRole.Emissive: "emissive",
+    materials.MaterialRole.Orm: "orm",
 }
 _TEXTURE_SAID: Final = frozenset(
     (
@@ -52,7 +49,9 @@ _SAID: Final = frozenset(
 def write_textures(writing: Writing) -> None:
     """All textures; the sky of the scene comes before any other sky."""
     assets = writing.world.assets
-    skies = [name for name, texture in assets.textures.items() if texture.type_ is TextureType.Skybox]
+    skies = [
+        name for name, texture in assets.textures.items() if texture.type_ is materials.TextureType.Skybox
+    ]
     if assets.skybox is not None and assets.skybox not in skies:
         writing.changed("$.assets.skybox", "only a texture that is made for it is the sky")
     elif assets.skybox is None and skies:
@@ -63,7 +62,7 @@ def write_textures(writing: Writing) -> None:
         _write_texture(writing, name, texture)
 
 
-def _write_texture(writing: Writing, name: str, texture: Texture) -> None:
+def _write_texture(writing: Writing, name: str, texture: materials.Texture) -> None:
     path = f"$.assets.textures[{name!r:.80}]"
     kind, value = texture.source.variant, texture.source.value
     if kind == "dynamic":
@@ -74,13 +73,13 @@ def _write_texture(writing: Writing, name: str, texture: Texture) -> None:
         writing.lost(f"{path}.name", "a texture has the name of its asset")
     words = Words(name=name)
     words["type"] = "2d"
-    if texture.type_ is TextureType.Skybox:
+    if texture.type_ is materials.TextureType.Skybox:
         words["type"] = "skybox"
     elif kind == "cube":
         words["type"] = "cube"
-    if texture.type_ not in (TextureType.Skybox, TextureType.D2):
+    if texture.type_ not in (materials.TextureType.Skybox, materials.TextureType.D2):
         writing.changed(f"{path}.type_", "it is written as a texture that lies on a surface")
-    if texture.color_space is ColorSpace.Linear:
+    if texture.color_space is materials.ColorSpace.Linear:
         words["colorspace"] = "linear"
     if kind == "file":
         words["file"] = writing.asset_file(value)
@@ -96,7 +95,7 @@ def _write_texture(writing: Writing, name: str, texture: Texture) -> None:
         words["builtin"] = kind
         words.reals("rgb1", value.rgb1, (0.8, 0.8, 0.8))
         words.reals("rgb2", value.rgb2, (0.5, 0.5, 0.5))
-        words.word("mark", value.mark, _MARKS, Mark.None_)
+        words.word("mark", value.mark, _MARKS, materials.Mark.None_)
         words.reals("markrgb", value.markrgb, (0.0, 0.0, 0.0))
         words.real("random", value.random, 0.01)
         for side in ("width", "height"):
@@ -116,7 +115,7 @@ def _write_texture(writing: Writing, name: str, texture: Texture) -> None:
     child(writing.section("asset"), "texture", words)
 
 
-def _write_grid(writing: Writing, words: Words, texture: Texture, path: str) -> None:
+def _write_grid(writing: Writing, words: Words, texture: materials.Texture, path: str) -> None:
     rows, columns = texture.grid_size or (1, 1)
     cells = texture.grid_layout or []
     if not (1 < rows * columns <= 12 and len(cells) == rows * columns and set(cells) <= set(_LAYOUT)):
@@ -132,7 +131,7 @@ def write_materials(writing: Writing) -> None:
         _write_material(writing, name, material)
 
 
-def _write_material(writing: Writing, name: str, material: Material) -> None:
+def _write_material(writing: Writing, name: str, material: materials.Material) -> None:
     path = f"$.assets.materials[{name!r:.80}]"
     words = Words(name=name)
     if material.name != name:
@@ -167,7 +166,7 @@ def _write_material(writing: Writing, name: str, material: Material) -> None:
         child(element, "layer", {"role": role, "texture": texture})
 
 
-def _layers(writing: Writing, material: Material, path: str) -> list[tuple[str, str]]:
+def _layers(writing: Writing, material: materials.Material, path: str) -> list[tuple[str, str]]:
     """Further textures; with these the main one is a layer too."""
     found: list[tuple[str, str]] = []
     for index, layer in enumerate(material.layers):
@@ -191,7 +190,7 @@ def _texture(writing: Writing, name: str | None, path: str) -> str | None:
     return name
 
 
-def _write_emission(writing: Writing, words: Words, material: Material, path: str) -> None:
+def _write_emission(writing: Writing, words: Words, material: materials.Material, path: str) -> None:
     """Own light, which in the format is the surface's colour times a number."""
     light = material.emissive
     if not any(light):

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
+from worldline._src.scene import sensors
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.sensor_table import FIELDS, SENSORS
 from worldline._src.scene.formats.mjcf.sensors import DISTANCE_SIDES, REDUCTIONS, REPORTED
@@ -15,16 +16,6 @@ from worldline._src.scene.formats.mjcf.write_bodies import frame_pose
 from worldline._src.scene.formats.mjcf.writing import Words, Writing
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 from worldline._src.scene.sensor_types import FrameSensorType, JointSensorType, ObjectType
-from worldline._src.scene.sensors import (
-    CameraProjectionSensor,
-    ContactSensor,
-    DistanceSensor,
-    FrameSensor,
-    ImuSensor,
-    InsideSensor,
-    JointSensor,
-    Sensor,
-)
 
 _PLAIN: Final = {(k.struct, k.quantity): (tag, k.targets) for tag, k in SENSORS.items() if k.form == "plain"}
 _LOCAL: Final = {k.quantity: tag for tag, k in SENSORS.items() if k.form == "local"}
@@ -59,7 +50,7 @@ _NO_REFERENCE: Final = {"framelinacc", "frameangacc"}
 def write_sensors(writing: Writing) -> None:
     """The `sensor` section."""
     lists = [name for name in writing.world.sensors._fields if name != "order"]
-    found: list[tuple[Sensor, str, str]] = [
+    found: list[tuple[sensors.Sensor, str, str]] = [
         (sensor, name, f"$.sensors.{name}[{index}]")
         for name in lists
         for index, sensor in enumerate(getattr(writing.world.sensors, name))
@@ -76,7 +67,7 @@ def write_sensors(writing: Writing) -> None:
         _write_sensor(writing, sensor, path)
 
 
-def _common(writing: Writing, sensor: Sensor, path: str) -> Words:
+def _common(writing: Writing, sensor: sensors.Sensor, path: str) -> Words:
     words = Words()
     words.text("name", sensor.name)
     words.real("noise", sensor.noise, 0.0)
@@ -91,36 +82,36 @@ def _common(writing: Writing, sensor: Sensor, path: str) -> Words:
     return words
 
 
-def _write_sensor(writing: Writing, sensor: Sensor, path: str) -> None:
+def _write_sensor(writing: Writing, sensor: sensors.Sensor, path: str) -> None:
     words = _common(writing, sensor, path)
     if sensor.cutoff and _is_direction(sensor):
         writing.lost(f"{path}.cutoff", "directions and rotations are not clipped")
         del words["cutoff"]
-    if isinstance(sensor, FrameSensor):
+    if isinstance(sensor, sensors.FrameSensor):
         _write_frame(writing, words, sensor, path)
-    elif isinstance(sensor, ImuSensor):
+    elif isinstance(sensor, sensors.ImuSensor):
         _write_imu(writing, words, sensor, path)
-    elif isinstance(sensor, ContactSensor):
+    elif isinstance(sensor, sensors.ContactSensor):
         _write_contact(writing, words, sensor, path)
-    elif isinstance(sensor, DistanceSensor):
+    elif isinstance(sensor, sensors.DistanceSensor):
         _write_distance(writing, words, sensor, path)
-    elif isinstance(sensor, InsideSensor):
+    elif isinstance(sensor, sensors.InsideSensor):
         words["site"] = sensor.site
         kind, name = _object(writing, sensor.object_type, f"{path}.object_type")
         words["objtype"], words["objname"] = kind, name
         child(writing.section("sensor"), "insidesite", words)
-    elif isinstance(sensor, CameraProjectionSensor):
+    elif isinstance(sensor, sensors.CameraProjectionSensor):
         words["site"], words["camera"] = sensor.site, sensor.camera
         child(writing.section("sensor"), "camprojection", words)
     else:
         _write_plain(writing, words, sensor, path)
 
 
-def _is_direction(sensor: Sensor) -> bool:
+def _is_direction(sensor: sensors.Sensor) -> bool:
     """Whether a reading is of unit length."""
-    if isinstance(sensor, FrameSensor):
+    if isinstance(sensor, sensors.FrameSensor):
         return sensor.sensor_type in _DIRECTIONS
-    return isinstance(sensor, JointSensor) and sensor.type_ is JointSensorType.BallQuat
+    return isinstance(sensor, sensors.JointSensor) and sensor.type_ is JointSensorType.BallQuat
 
 
 def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None:
@@ -153,7 +144,7 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
 
 def _own_fields(sensor: Any, written: list[str]) -> list[str]:
     """Fields of a sensor that say something and that no attribute of the file has."""
-    known, plain = {*Sensor._fields, "type_", *written}, type(sensor)()
+    known, plain = {*sensors.Sensor._fields, "type_", *written}, type(sensor)()
     fields: Iterable[str] = sensor._fields
     return [name for name in fields if name not in known and getattr(sensor, name) != getattr(plain, name)]
 
@@ -181,7 +172,7 @@ def _site_at_frame(writing: Writing, name: str) -> str:
     return writing.add_site(owner, Pose(pose.position, normalized(pose.rotation)), name)
 
 
-def _write_frame(writing: Writing, words: Words, sensor: FrameSensor, path: str) -> None:
+def _write_frame(writing: Writing, words: Words, sensor: sensors.FrameSensor, path: str) -> None:
     target, reference = sensor.object_type, sensor.ref_frame
     if reference.variant == "local":
         tag = _LOCAL.get(sensor.sensor_type)
@@ -219,7 +210,7 @@ def _own_site(writing: Writing, target: ObjectType) -> str | None:
     return None
 
 
-def _write_imu(writing: Writing, words: Words, sensor: ImuSensor, path: str) -> None:
+def _write_imu(writing: Writing, words: Words, sensor: sensors.ImuSensor, path: str) -> None:
     """An inertial unit: an accelerometer and a gyro at a new site."""
     pose = Pose(sensor.position, normalized(sensor.orientation))
     base = sensor.name or "imu"
@@ -233,7 +224,7 @@ def _write_imu(writing: Writing, words: Words, sensor: ImuSensor, path: str) -> 
     writing.changed(path, "an inertial unit becomes an accelerometer and a gyro at a new site")
 
 
-def _write_distance(writing: Writing, words: Words, sensor: DistanceSensor, path: str) -> None:
+def _write_distance(writing: Writing, words: Words, sensor: sensors.DistanceSensor, path: str) -> None:
     for number, target in ((1, sensor.object_a), (2, sensor.object_b)):
         side = DISTANCE_SIDES.get(target.variant)
         if side is None:
@@ -243,7 +234,7 @@ def _write_distance(writing: Writing, words: Words, sensor: DistanceSensor, path
     child(writing.section("sensor"), _DISTANCE[sensor.type_], words)
 
 
-def _write_contact(writing: Writing, words: Words, sensor: ContactSensor, path: str) -> None:
+def _write_contact(writing: Writing, words: Words, sensor: sensors.ContactSensor, path: str) -> None:
     names = {"geom": "geom", "link": "body", "subtree": "subtree"}
     kind, value = sensor.match_.variant, sensor.match_.value
     if kind == "selection":

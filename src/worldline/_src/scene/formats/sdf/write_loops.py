@@ -23,14 +23,7 @@ from worldline._src.scene.closures import (
 from worldline._src.scene.formats.chains import dofs_of
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.rigid import finite, finites, product, unit
-from worldline._src.scene.formats.sdf.write_joints import (
-    DOF_SAID,
-    WORDS,
-    close_loop,
-    new_joint,
-    seen,
-    write_axis,
-)
+from worldline._src.scene.formats.sdf import write_joints
 from worldline._src.scene.formats.sdf.write_models import ModelWriter, PlacedLink, WrittenAxis
 from worldline._src.scene.formats.sdf.write_names import Names, Place, Scope
 from worldline._src.scene.formats.sdf.write_values import put
@@ -148,7 +141,7 @@ class LoopWriter:
             self.notes.approximated(path, message)
         found = tuple(end.place for end in (parent, below) if end.place is not None)
         place = self.names.place(self.scope_of(ends), name, path, "joint", spare="closure", ends=found)
-        return new_joint(place, kind, parent.place, below.place, below.pose)
+        return write_joints.new_joint(place, kind, parent.place, below.place, below.pose)
 
     def _check_meeting(self, path: str, ends: tuple[End, End], *, turned: bool, about_z: bool) -> None:
         """Notes ends that are apart where the scene is drawn."""
@@ -183,13 +176,13 @@ class LoopWriter:
         made = self._start(path, kind, closure.name, ends)
         if axis:
             put(child(made, "axis"), "xyz", "0 0 1")
-        close_loop(made)
+        write_joints.close_loop(made)
         self.notes.rest(closure, path, _CLOSURE_SAID)
 
     def _world_joint(self, index: int) -> None:
         owned = self.world.joints[index]
         joint, path = owned.joint, f"$.joints[{index}]"
-        word = WORDS.get(joint.type_)
+        word = write_joints.WORDS.get(joint.type_)
         if word is None or joint.frozen is not None:
             self.notes.left_out(path, f"SDF has no such joint as a {joint.type_.name}")
             return
@@ -206,7 +199,7 @@ class LoopWriter:
             self.notes.approximated(path, "a joint of this type that closes a loop is read as a closure")
         made = self._start(path, word, joint.name, ends)
         self._axes(made, joint, f"{path}.joint")
-        close_loop(made)
+        write_joints.close_loop(made)
         self.notes.rest(owned, path, ("parent", "child", "joint"))
 
     def _axes(self, made: XmlElement, joint: Joint, path: str) -> None:
@@ -216,9 +209,9 @@ class LoopWriter:
         if joint.type_ is JointType.Screw:
             put(made, "screw_thread_pitch", finite(2.0 * np.pi * joint.pitch))
         for tag, axis, dof in zip(("axis", "axis2")[:count], axes, dofs, strict=False):
-            write_axis(made, tag, axis.tolist(), dof)
+            write_joints.write_axis(made, tag, axis.tolist(), dof)
         kept = ("name", "type_", "axis", "axis2", "pos", "orientation", "pitch", "dofs", "spring_damper")
-        self.notes.rest(joint, path, (*kept, *DOF_SAID) if count else kept)
+        self.notes.rest(joint, path, (*kept, *write_joints.DOF_SAID) if count else kept)
 
     # tied coordinates
 
@@ -263,12 +256,12 @@ class LoopWriter:
         scope = self.models.scopes[reference.scope.path[0]]
         ends = (leader.child, follower.child, reference)
         place = self.names.place(scope, coupler.name, path, "joint", spare="gearbox", ends=ends)
-        made = new_joint(place, "gearbox", leader.child, follower.child, IDENTITY)
+        made = write_joints.new_joint(place, "gearbox", leader.child, follower.child, IDENTITY)
         put(made, "gearbox_ratio", finite(-coupler.multiplier))
-        put(made, "gearbox_reference_body", seen(reference, place))
+        put(made, "gearbox_reference_body", write_joints.seen(reference, place))
         for tag, axis in (("axis", leader), ("axis2", follower)):
             xyz = put(child(made, tag), "xyz", finites(axis.step.axes_L[0]))
-            xyz.set("expressed_in", seen(axis.child, place))
+            xyz.set("expressed_in", write_joints.seen(axis.child, place))
         return True
 
     def _equalities(self) -> None:

@@ -14,17 +14,8 @@ from worldline._src.errors import WorldlineError
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.hfields import HeightField
 from worldline._src.scene.assets.references import MESH_SUFFIXES, free_name
+from worldline._src.scene.formats import parts
 from worldline._src.scene.formats.markup import child
-from worldline._src.scene.formats.parts import (
-    GEOM_SAID,
-    TOUCHING,
-    Inertial,
-    MeshFiles,
-    Role,
-    ShapeFiles,
-    roles,
-    written_size,
-)
 from worldline._src.scene.formats.rigid import finite, finites, product, unit
 from worldline._src.scene.formats.sdf.frames import SEPARATOR
 from worldline._src.scene.formats.sdf.write_looks import LookWriter
@@ -46,7 +37,7 @@ _PLAIN_MASKS: Final = ((1, 1), (0, 0))
 """Masks with which all shapes collide, or none do."""
 
 
-def write_inertial(link: XmlElement, inertial: Inertial) -> None:
+def write_inertial(link: XmlElement, inertial: parts.Inertial) -> None:
     """An <inertial>; a link without one would weigh a kilogram."""
     made = child(link, "inertial")
     write_pose(made, unit(*inertial.pose))
@@ -65,10 +56,10 @@ class _Heights(NamedTuple):
     lowest: float
 
 
-class ShapeWriter(ShapeFiles):
+class ShapeWriter(parts.ShapeFiles):
     """Writes the shapes of all links."""
 
-    def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
+    def __init__(self, world: World, meshes: parts.MeshFiles, notes: WriteLosses) -> None:
         super().__init__(world, meshes, notes)
         self.looks = LookWriter(world, notes)
         self._hfields: dict[str, _Heights | None] = {}
@@ -91,7 +82,7 @@ class ShapeWriter(ShapeFiles):
             path: Where they stand in the scene.
             owner: What the link is called when it is read; it comes before the names of its shapes.
         """
-        found = roles(geoms, path, self.notes, self._can_say)
+        found = parts.roles(geoms, path, self.notes, self._can_say)
         for tag in ("visual", "collision"):
             taken: set[str] = set()
             for role in found:
@@ -107,9 +98,9 @@ class ShapeWriter(ShapeFiles):
             if role.is_collision:
                 self._rest(role)
             else:
-                self.notes.rest(role.geom, role.path, GEOM_SAID.union(TOUCHING))
+                self.notes.rest(role.geom, role.path, parts.GEOM_SAID.union(parts.TOUCHING))
 
-    def _name(self, role: Role, tag: str, owner: str, taken: set[str]) -> str:
+    def _name(self, role: parts.Role, tag: str, owner: str, taken: set[str]) -> str:
         given = role.geom.name
         local = (given or tag).removeprefix(owner + SEPARATOR).replace(SEPARATOR, "_")
         name = free_name(local or tag, taken)
@@ -137,9 +128,9 @@ class ShapeWriter(ShapeFiles):
             self.notes.left_out(path, f"there is no file for its {geom.shape.name}")
         return fine
 
-    def _shape(self, element: XmlElement, role: Role, is_visual: bool) -> None:
+    def _shape(self, element: XmlElement, role: parts.Role, is_visual: bool) -> None:
         geom = role.geom
-        size, pose = written_size(role, self.meshes, self.notes)
+        size, pose = parts.written_size(role, self.meshes, self.notes)
         if geom.shape is ShapeType.HField:
             pose = product(pose, Pose(np.array([0.0, 0.0, self._heights(geom).lowest]), IDENTITY.rotation))
         write_pose(element, pose)
@@ -174,7 +165,7 @@ class ShapeWriter(ShapeFiles):
         if reference.scale is not None:
             put(made, "scale", finites(reference.scale))
 
-    def _plane(self, holder: XmlElement, role: Role, size: list[float], is_visual: bool) -> None:
+    def _plane(self, holder: XmlElement, role: parts.Role, size: list[float], is_visual: bool) -> None:
         made = child(holder, "plane")
         put(made, "normal", "0 0 1")
         infinite = role.geom.shape is ShapeType.InfinitePlane
@@ -223,7 +214,7 @@ class ShapeWriter(ShapeFiles):
 
     # contact
 
-    def _surface(self, element: XmlElement, role: Role) -> None:
+    def _surface(self, element: XmlElement, role: parts.Role) -> None:
         material = role.geom.physics_material
         if material.density != 1000.0:
             put(element, "density", finite(material.density))
@@ -245,10 +236,10 @@ class ShapeWriter(ShapeFiles):
                     f"{role.path}.collision_mask", "groups and what they touch are one in SDF"
                 )
 
-    def _rest(self, role: Role) -> None:
+    def _rest(self, role: parts.Role) -> None:
         """What a collision cannot say."""
         geom, path, notes = role.geom, role.path, self.notes
-        notes.rest(geom, path, GEOM_SAID)
+        notes.rest(geom, path, parts.GEOM_SAID)
         material = geom.physics_material
         notes.rest(material, f"{path}.physics_material", ("density", "friction", "restitution"))
         if material.friction[1:] != [0.005, 0.0001]:

@@ -89,11 +89,7 @@ def write_joint(
             child(made, "dynamics", {"damping": damping, "friction": friction})
     if mimic is not None:
         offset = finite(mimic.offset) if mimic.offset else None
-        child(
-            made,
-            "mimic",
-            {"joint": mimic.joint, "multiplier": finite(mimic.multiplier), "offset": offset},
-        )
+        child(made, "mimic", {"joint": mimic.joint, "multiplier": finite(mimic.multiplier), "offset": offset})
 
 
 def _limit(joint: XmlElement, word: str, dof: JointDof) -> None:

@@ -6,25 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from worldline._src.scene.formats import parts
 from worldline._src.scene.formats.markup import child
-from worldline._src.scene.formats.parts import (
-    GEOM_SAID,
-    TOUCHING,
-    Inertial,
-    MeshFiles,
-    Role,
-    ShapeFiles,
-    roles,
-    written_size,
-)
-from worldline._src.scene.formats.rigid import (
-    finite,
-    finites,
-    is_identity,
-    roll_pitch_yaw,
-    shifted,
-    unit,
-)
+from worldline._src.scene.formats.rigid import finite, finites, is_identity, roll_pitch_yaw, shifted, unit
 from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.geometry import SHAPES, Geometry, GeomVisualAttrs, ShapeType
 from worldline._src.scene.poses import Pose
@@ -45,7 +29,7 @@ def write_origin(element: XmlElement, pose: Pose) -> None:
         child(element, "origin", {"xyz": finites(pose.position), "rpy": finites(angles)})
 
 
-def write_inertial(element: XmlElement, inertial: Inertial, shift: Array) -> None:
+def write_inertial(element: XmlElement, inertial: parts.Inertial, shift: Array) -> None:
     """An <inertial>.
 
     Args:
@@ -62,10 +46,10 @@ def write_inertial(element: XmlElement, inertial: Inertial, shift: Array) -> Non
     child(made, "inertia", {name: found[name] for name in order})
 
 
-class ShapeWriter(ShapeFiles):
+class ShapeWriter(parts.ShapeFiles):
     """Writes the shapes of all links."""
 
-    def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
+    def __init__(self, world: World, meshes: parts.MeshFiles, notes: WriteLosses) -> None:
         super().__init__(world, meshes, notes)
         self._textures: set[str] = set()
 
@@ -100,7 +84,7 @@ class ShapeWriter(ShapeFiles):
 
     def write_shapes(self, element: XmlElement, geoms: list[Geometry], path: str, shift: Array) -> None:
         """The visuals, then the collisions of a link; for `shift` see `write_inertial`."""
-        found = roles(geoms, path, self.notes, self._can_say)
+        found = parts.roles(geoms, path, self.notes, self._can_say)
         for role in found:
             if role.is_visual:
                 made = child(element, "visual", {"name": None if role.is_collision else role.geom.name})
@@ -123,9 +107,9 @@ class ShapeWriter(ShapeFiles):
             return False
         return True
 
-    def _shape(self, element: XmlElement, role: Role, shift: Array) -> None:
+    def _shape(self, element: XmlElement, role: parts.Role, shift: Array) -> None:
         geom = role.geom
-        size, pose = written_size(role, self.meshes, self.notes)
+        size, pose = parts.written_size(role, self.meshes, self.notes)
         write_origin(element, shifted(pose, shift))
         holder = child(element, "geometry")
         if geom.shape is ShapeType.Mesh:
@@ -151,7 +135,7 @@ class ShapeWriter(ShapeFiles):
         if look.color is not None:
             child(made, "color", {"rgba": finites(look.color)})
 
-    def _contact(self, element: XmlElement, solid: list[Role]) -> None:
+    def _contact(self, element: XmlElement, solid: list[parts.Role]) -> None:
         """The <contact> extension, which holds for all collisions of a link."""
         materials = [role.geom.physics_material for role in solid]
         said = [(material.friction[0], material.restitution) for material in materials]
@@ -172,13 +156,13 @@ class ShapeWriter(ShapeFiles):
         if restitution is not None:
             child(made, "restitution", {"value": finite(restitution)})
 
-    def _rest(self, role: Role) -> None:
+    def _rest(self, role: parts.Role) -> None:
         """What neither a visual nor a collision can say."""
         geom, path, notes = role.geom, role.path, self.notes
         if not role.is_collision:
-            notes.rest(geom, path, GEOM_SAID.union(TOUCHING))
+            notes.rest(geom, path, parts.GEOM_SAID.union(parts.TOUCHING))
             return
-        notes.rest(geom, path, GEOM_SAID)
+        notes.rest(geom, path, parts.GEOM_SAID)
         material = geom.physics_material
         notes.rest(material, f"{path}.physics_material", ("density", "friction", "restitution"))
         if material.friction[1:] != [0.005, 0.0001]:
