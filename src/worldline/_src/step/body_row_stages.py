@@ -35,7 +35,9 @@ from worldline._src.kernels.constraints.contact.recovery_energy import (
     Motion,
     allowed_share,
     doubt_energy,
+    note_yielding,
     part_jammed_bodies,
+    part_locked_bodies,
     scale_forces,
 )
 from worldline._src.kernels.constraints.islands import padded_columns
@@ -414,6 +416,7 @@ def solve_body_rows(m, c, args, d):
         inertia_view(tm, tc, td).link_mass,
         tree_span_view(m, c, args, d).tree_links,
         split_view(m, c, args, d).tree_recovery,
+        split_view(m, c, args, d).tree_grip,
     )
     if counter[ROWS] > 0:
         trace = _keep_masses(m, c, args, d)
@@ -459,9 +462,11 @@ def solve_body_rows(m, c, args, d):
         )
         records = record_view(m, c, args, d)
         body_rows.record_contact_forces(rows, solution, records)
+        note_yielding(rows, records.contact_force)
         if not free and program_view(m, c, args, d).program[ENERGY_LINK] != 0:
             doubt = doubt_energy(members, rows.frames, records.contact_force, solution, mass_trees)
-            if doubt.is_doubtful:
+            locked = part_locked_bodies(members, rows.frames, doubt.pushed, solution.option, mass_trees)
+            if doubt.is_doubtful and not locked:
                 h = solution.option[STEP]
                 slope, bend = body_rows.body_work(trees, members, h, island_v, solution, vectors)
                 scale = allowed_share(members, doubt, slope, bend, solution, mass_trees)

@@ -41,6 +41,7 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_FIRST,
     FIRST_ROW_LINK,
     FREE_COLUMNS,
+    FRICTION_SHARE,
     IS_SPLIT,
     ISLAND_COLUMNS,
     ISLAND_WIDTH,
@@ -191,6 +192,7 @@ def settle_islands(m, c, args, d):
         tree = island.island_tree[counter[TREE_FIRST]]
         option[SHARE] = split.tree_share[tree] if option[SOLVE_PASS] == POSITION_PASS else 1.0
         option[RECOVERY_SPEED] = split.tree_recovery[tree]
+        option[FRICTION_SHARE] = split.tree_grip[tree]
         counter[ROWS], counter[BOUNCED] = 0, 0
         for k in range(counter[ROW_STAGES]):
             call_stage(program[FIRST_ROW_LINK + k], m, c, args, d)

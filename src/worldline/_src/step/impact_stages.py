@@ -6,6 +6,7 @@
 both passes moves the coordinates after integration and leaves no trace in the velocities. Other steps cost a
 few copies here. Whether an island may have all of its restitution shows in the velocity pass
 (`restitution.py`). Where it may not, both passes are made again, positions with the share that is left.
+A pass is also made again where friction locks an island, with less of it (`recovery_energy.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import configuration
 from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS, SLOW, VELOCITY_PASS
+from worldline._src.kernels.constraints.contact.recovery_energy import ROUNDS
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     AGAIN_LINK,
@@ -20,6 +22,8 @@ from worldline._src.kernels.constraints.tables import (
     CONVERGED,
     DROPPED,
     IS_SPLIT,
+    JAMMED,
+    LOCKED,
     RESIDUAL,
     RESTITUTION_LIMITED,
     SOLVE_PASS,
@@ -42,35 +46,57 @@ def keep_smooth(m, c, args, d):
     tm, tc, td = trees_of(args, d)
     a, kept = operand_view(tm, tc, td).a, split_view(m, c, args, d).a_smooth
     split, counter = split_view(m, c, args, d), link_view(m, c, args, d).counter
-    counter[IS_SPLIT], counter[RESTITUTION_LIMITED] = 0, 0
+    counter[IS_SPLIT], counter[RESTITUTION_LIMITED], counter[LOCKED], counter[JAMMED] = 0, 0, 0, 0
     for k in range(split.tree_share.shape[0]):
-        split.tree_share[k], split.tree_recovery[k] = 1.0, SLOW
+        split.tree_share[k], split.tree_recovery[k], split.tree_grip[k] = 1.0, SLOW, 1.0
     for k in range(a.shape[0]):
         kept[k] = a[k]
 
 
 @inline
 def _solve_for(solve_pass, m, c, args, d):
-    """islands, v -> a of a pass."""
+    """islands, v -> a of a pass; islands that friction locked in the last one have less of it."""
     tm, tc, td = trees_of(args, d)
-    links, a = link_view(m, c, args, d), operand_view(tm, tc, td).a
-    a_smooth, qfrc, counter = (
-        split_view(m, c, args, d).a_smooth,
-        record_view(m, c, args, d).qfrc,
-        links.counter,
-    )
+    links, a, split = link_view(m, c, args, d), operand_view(tm, tc, td).a, split_view(m, c, args, d)
+    qfrc, counter = record_view(m, c, args, d).qfrc, links.counter
     for k in range(a.shape[0]):
-        a[k] = a_smooth[k]
+        a[k] = split.a_smooth[k]
         qfrc[k] = 0.0
-    # rows are those of the last pass; what is not solved counts whichever pass it is in
-    unsolved, substituted, residual = counter[UNCONVERGED], counter[SUBSTITUTED], links.option[RESIDUAL]
+    if counter[LOCKED] == 0:
+        for k in range(split.tree_grip.shape[0]):
+            split.tree_grip[k] = 1.0
+    # rows are those of the last pass
     counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[SUBSTITUTED] = 0, 0, 0, 0
+    counter[LOCKED], counter[JAMMED] = 0, 0
     links.option[SOLVE_PASS], links.option[RESIDUAL] = solve_pass, 0.0
     call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
-    if solve_pass == VELOCITY_PASS:
-        counter[UNCONVERGED] = max(counter[UNCONVERGED], unsolved)
-        counter[SUBSTITUTED] = max(counter[SUBSTITUTED], substituted)
-        links.option[RESIDUAL] = max(links.option[RESIDUAL], residual)
+
+
+@inline
+def _unlock(solve_pass, m, c, args, d):
+    """Make a pass again while friction locks islands."""
+    counter = link_view(m, c, args, d).counter
+    for _ in range(ROUNDS):
+        if counter[LOCKED] != 0:
+            _solve_for(solve_pass, m, c, args, d)
+
+
+@inline
+def _solve_after_positions(m, c, args, d):
+    """a of the position pass -> kept, a of the velocity pass; what either does not solve counts."""
+    tm, tc, td = trees_of(args, d)
+    links, split, a = link_view(m, c, args, d), split_view(m, c, args, d), operand_view(tm, tc, td).a
+    counter, option = links.counter, links.option
+    for k in range(a.shape[0]):
+        split.correction[k] = a[k]
+    unsolved, substituted, residual = counter[UNCONVERGED], counter[SUBSTITUTED], option[RESIDUAL]
+    jammed = counter[JAMMED]
+    _solve_for(VELOCITY_PASS, m, c, args, d)
+    _unlock(VELOCITY_PASS, m, c, args, d)
+    counter[UNCONVERGED] = max(counter[UNCONVERGED], unsolved)
+    counter[SUBSTITUTED] = max(counter[SUBSTITUTED], substituted)
+    counter[JAMMED] = max(counter[JAMMED], jammed)
+    option[RESIDUAL] = max(option[RESIDUAL], residual)
     counter[CONVERGED] = 1 if counter[UNCONVERGED] == 0 else 0
 
 
@@ -82,14 +108,12 @@ def solve_velocities(m, c, args, d):
     counter, option = links.counter, links.option
     if counter[IS_SPLIT] != 0:
         dropped = counter[DROPPED]
-        for k in range(a.shape[0]):
-            split.correction[k] = a[k]
-        _solve_for(VELOCITY_PASS, m, c, args, d)
+        _unlock(POSITION_PASS, m, c, args, d)
+        _solve_after_positions(m, c, args, d)
         if counter[RESTITUTION_LIMITED] != 0:
             _solve_for(POSITION_PASS, m, c, args, d)
-            for k in range(a.shape[0]):
-                split.correction[k] = a[k]
-            _solve_for(VELOCITY_PASS, m, c, args, d)
+            _unlock(POSITION_PASS, m, c, args, d)
+            _solve_after_positions(m, c, args, d)
         option[SOLVE_PASS] = POSITION_PASS
         counter[DROPPED] = dropped
         for k in range(a.shape[0]):

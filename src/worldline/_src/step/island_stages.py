@@ -56,10 +56,12 @@ from worldline._src.kernels.constraints.tables import (
     FIRST_ROW_LINK,
     FREE_COLUMNS,
     FREE_LINK,
+    FRICTION_SHARE,
     GRAVITY,
     ISLAND_COLUMNS,
     ISLAND_WIDTH,
     ISLANDS,
+    JAMMED,
     MASS_LINK,
     QUIET_TIME,
     RECOVERY_SPEED,
@@ -336,8 +338,8 @@ def begin_rows(m, c, args, d):
 @stage
 def find_islands(m, c, args, d):
     """contacts -> islands of trees."""
-    counter, contact_row = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d).contact_row
-    island = island_view(m, c, args, d)
+    counter, frames = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d)
+    contact_row, missed, island = frames.contact_row, frames.position_missed, island_view(m, c, args, d)
     pair, count = contact_row, 0
     if args[COLLISION_M] != 0:
         hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
@@ -348,7 +350,7 @@ def find_islands(m, c, args, d):
         counter[DROPPED] += found - count
         counter[CONTACT_COUNT] = count
         for k in range(count):
-            contact_row[k, 0], contact_row[k, 1] = -1, 0
+            contact_row[k, 0], contact_row[k, 1], missed[k] = -1, 0, 0.0
         # only impulses and sleepers start from the forces of the last step
         option = link_view(m, c, args, d).option
         if (
@@ -390,6 +392,8 @@ def solve_islands(m, c, args, d):
         tree = island.island_tree[counter[TREE_FIRST]]
         option[SHARE] = split.tree_share[tree] if option[SOLVE_PASS] == POSITION_PASS else 1.0
         option[RECOVERY_SPEED] = split.tree_recovery[tree]
+        option[FRICTION_SHARE] = split.tree_grip[tree]
+        counter[JAMMED] += 1 if option[FRICTION_SHARE] < 1.0 else 0
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_prescribed, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
             if args[COLLISION_M] != 0:
@@ -552,6 +556,8 @@ def solve_free_bodies(m, c, args, d):
         operands.a,
     )
     links, columns = link_view(m, c, args, d), motion_view(m, c, args, d).column_dof
+    links.counter[UNCONVERGED_BEFORE] = links.counter[UNCONVERGED]
+    record_residual(moved / (links.option[GRAVITY] * links.option[STEP]), links)
     part_jammed_bodies(
         member_view(m, c, args, d),
         contact_frame_view(m, c, args, d),
@@ -563,6 +569,6 @@ def solve_free_bodies(m, c, args, d):
             inertia_view(tm, tc, td).link_mass,
             tree_span_view(m, c, args, d).tree_links,
             split_view(m, c, args, d).tree_recovery,
+            split_view(m, c, args, d).tree_grip,
         ),
     )
-    record_residual(moved / (links.option[GRAVITY] * links.option[STEP]), links)
