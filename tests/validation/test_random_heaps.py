@@ -35,13 +35,13 @@ def test_bounces_of_many_contacts_with_friction_add_no_energy(seed):
 def test_bodies_jammed_into_each_other_are_moved_and_not_thrown(seed, method, law):
     """Heaps with pushes below 1 m/s that left bodies at several: 1.07 to 1.3 times the energy explained.
 
-    These jams are chaotic: a start that differs by rounding ends at 0.6 or, now and then, at 1.1 of that energy.
-    So the median over several such starts is judged, and none may explode.
+    These jams are chaotic, so several starts that differ by rounding are judged, each by itself.
     """
     case = random_case(seed)._replace(method=sx.ContactSolverMethod[method], law=law)
-    outcomes = [fall(case._replace(friction=case.friction * (1.0 + 1e-13 * k)), 12) for k in range(7)]
-    assert all(outcome.finite and not outcome.exploded for outcome in outcomes), outcomes
-    assert np.median([outcome.energy / outcome.allowed for outcome in outcomes]) <= 0.9, outcomes
+    for k in range(7):
+        outcome = fall(case._replace(friction=case.friction * (1.0 + 1e-13 * k)), 12)
+        assert outcome.finite and outcome.energy <= 0.9 * outcome.allowed, (k, outcome)
+        assert outcome.unconverged == 0, (k, outcome)
 
 
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 0.02])

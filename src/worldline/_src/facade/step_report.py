@@ -135,6 +135,10 @@ class StepReport:
         unconverged_islands: how many of them have a residual above 0.01, in positions or in velocities.
         substituted_islands: solutions by another method, because the one asked for did not converge: Newton's
             method after pivoting, sequential impulses or sweeps over rows after Newton's method.
+        jammed_islands: islands of overlapping bodies that friction locks: no velocity obeys Coulomb's law and
+            parts all contacts as fast as they should, or no method finds it. Their overlap is removed by a
+            displacement with a quarter or a sixteenth of the friction, their velocities have no penetration
+            recovery. Where no method finds velocities of all friction either, these have that share too.
         methods: islands by the method that solved them: "newton", "sequential-impulse", "boxed-lcp". Islands
             that sleep or have no rows are in none.
         rows: constraint rows of all islands.
@@ -164,6 +168,7 @@ class StepReport:
     islands: int
     unconverged_islands: int
     substituted_islands: int
+    jammed_islands: int
     methods: dict[str, int]
     rows: int
     contacts: int
@@ -229,6 +234,7 @@ def step_report(world: WorldRuntime) -> StepReport:
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),
         substituted_islands=int(counter[t.SUBSTITUTED]),
+        jammed_islands=int(counter[t.JAMMED]),
         methods=_methods(counter),
         rows=int(counter[t.ALL_ROWS]),
         contacts=touching,
@@ -330,6 +336,8 @@ def _unmet(world: WorldRuntime, runtime: Runtime) -> tuple[str, ...]:
     kind, which = column.row_of[:count].T
     missed = np.abs(column.missed[:count]) > column.option[t.GRAVITY]
     unmet = _unmet_impulses(runtime, which[kind == t.OF_CONTACT])
+    locked = column.position_missed[: int(column.counter[t.CONTACT_COUNT])] > column.option[t.GRAVITY]
+    unmet = np.union1d(unmet, np.flatnonzero(locked))
     apart = [constraints.equalities[k].label for k in open_loops(column)]
     if not missed.any() and not unmet.size:
         return tuple(dict.fromkeys(apart))

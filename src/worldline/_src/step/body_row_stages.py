@@ -350,6 +350,7 @@ def solve_body_rows(m, c, args, d):
         inertia_view(tm, tc, td).link_mass,
         r.tree_span_view(m, c, args, d).tree_links,
         r.split_view(m, c, args, d).tree_recovery,
+        r.split_view(m, c, args, d).tree_grip,
     )
     if counter[r.ROWS] > 0:
         trace = _keep_masses(m, c, args, d)
@@ -398,11 +399,15 @@ def solve_body_rows(m, c, args, d):
         )
         records = r.record_view(m, c, args, d)
         body_rows.record_contact_forces(rows, solution, records)
+        recovery_energy.note_yielding(rows, records.contact_force)
         if not free and r.program_view(m, c, args, d).program[r.ENERGY_LINK] != 0:
             doubt = recovery_energy.doubt_energy(
                 members, rows.frames, records.contact_force, solution, mass_trees
             )
-            if doubt.is_doubtful:
+            locked = recovery_energy.part_locked_bodies(
+                members, rows.frames, doubt.pushed, solution.option, mass_trees
+            )
+            if doubt.is_doubtful and not locked:
                 h = solution.option[r.STEP]
                 slope, bend = body_rows.body_work(trees, members, h, island_v, solution, vectors)
                 scale = recovery_energy.allowed_share(members, doubt, slope, bend, solution, mass_trees)

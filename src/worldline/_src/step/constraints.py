@@ -359,6 +359,7 @@ class Constraints(ConstraintProgram):
         numbers[t.SLIP_SWEEPS] = option.noslip_iterations if self.sizes["nslip"] else 0
         numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
         numbers[t.SHARE] = self.column.tree_share[:] = 1.0
+        numbers[t.FRICTION_SHARE] = self.column.tree_grip[:] = 1.0
         numbers[t.RECOVERY_SPEED] = self.column.tree_recovery[:] = SLOW
         self.choose(SolverMethod.NEWTON)
         self.sleeps = False

@@ -118,6 +118,7 @@ def settle_islands(m, c, args, d):
         tree = island.island_tree[counter[r.TREE_FIRST]]
         option[r.SHARE] = split.tree_share[tree] if option[r.SOLVE_PASS] == POSITION_PASS else 1.0
         option[r.RECOVERY_SPEED] = split.tree_recovery[tree]
+        option[r.FRICTION_SHARE] = split.tree_grip[tree]
         counter[r.ROWS], counter[r.BOUNCED] = 0, 0
         for k in range(counter[r.ROW_STAGES]):
             memory.call_stage(program[r.FIRST_ROW_LINK + k], m, c, args, d)

@@ -52,7 +52,7 @@ ENDS = ("q", "v", "activation")
 """What a step ends with."""
 _INPUTS = (
     *("act_moment", "act_blend", "act_size", "tendon_moment", "tendon_size"),
-    *("anchor_X", "equality_command", "equality_break", "tree_share", "tree_recovery"),
+    *("anchor_X", "equality_command", "equality_break", "tree_share", "tree_recovery", "tree_grip"),
 )
 """Columns of constraints that stages read before any of them writes them, or that no stage writes."""
 

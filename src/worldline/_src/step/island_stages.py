@@ -253,8 +253,8 @@ def begin_rows(m, c, args, d):
 @stage
 def find_islands(m, c, args, d):
     """contacts -> islands of trees."""
-    counter, contact_row = r.link_view(m, c, args, d).counter, r.contact_frame_view(m, c, args, d).contact_row
-    island = r.island_view(m, c, args, d)
+    counter, frames = r.link_view(m, c, args, d).counter, r.contact_frame_view(m, c, args, d)
+    contact_row, missed, island = frames.contact_row, frames.position_missed, r.island_view(m, c, args, d)
     pair, count = pairs_of(m, c, args, d).ids, 0
     if args[r.COLLISION_M] != 0:
         found = contacts_of(args, d).counter[0]
@@ -263,7 +263,7 @@ def find_islands(m, c, args, d):
         counter[r.DROPPED] += found - count
         counter[r.CONTACT_COUNT] = count
         for k in range(count):
-            contact_row[k, 0], contact_row[k, 1] = -1, 0
+            contact_row[k, 0], contact_row[k, 1], missed[k] = -1, 0, 0.0
         # only impulses and sleepers start from the forces of the last step
         option = r.link_view(m, c, args, d).option
         if (
@@ -302,6 +302,8 @@ def solve_islands(m, c, args, d):
         tree = island.island_tree[counter[r.TREE_FIRST]]
         option[r.SHARE] = split.tree_share[tree] if option[r.SOLVE_PASS] == POSITION_PASS else 1.0
         option[r.RECOVERY_SPEED] = split.tree_recovery[tree]
+        option[r.FRICTION_SHARE] = split.tree_grip[tree]
+        counter[r.JAMMED] += 1 if option[r.FRICTION_SHARE] < 1.0 else 0
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_prescribed, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
             if args[r.COLLISION_M] != 0:
@@ -468,6 +470,8 @@ def solve_free_bodies(m, c, args, d):
         operands.a,
     )
     links, columns = r.link_view(m, c, args, d), r.motion_view(m, c, args, d).column_dof
+    links.counter[r.UNCONVERGED_BEFORE] = links.counter[r.UNCONVERGED]
+    solve.record_residual(moved / (links.option[r.GRAVITY] * links.option[r.STEP]), links)
     part_jammed_bodies(
         r.member_view(m, c, args, d),
         r.contact_frame_view(m, c, args, d),
@@ -479,6 +483,6 @@ def solve_free_bodies(m, c, args, d):
             inertia_view(tm, tc, td).link_mass,
             r.tree_span_view(m, c, args, d).tree_links,
             r.split_view(m, c, args, d).tree_recovery,
+            r.split_view(m, c, args, d).tree_grip,
         ),
     )
-    solve.record_residual(moved / (links.option[r.GRAVITY] * links.option[r.STEP]), links)

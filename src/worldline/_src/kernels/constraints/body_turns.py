@@ -25,6 +25,8 @@ TURNS = 60
 """Most turns of a solve."""
 TURN_MORE = 10
 """Most sweeps of a turn, as a multiple of the plain sweeps of a solve."""
+ALL_MORE = 150
+"""Most sweeps of all turns but the last, as the same multiple."""
 NEARER = 0.1
 """Change of a velocity at which the sweeps of a turn end, as a share of the last change of a correction."""
 
@@ -79,7 +81,7 @@ def solve_by_turns(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     kept, correction = work_out.before, work_out.direction
     for k in range(3 * count):
         kept[k] = impulse_io[k]
-    moved, off, enough = 0.0, tolerance, tolerance
+    moved, off, enough, taken = 0.0, tolerance, tolerance, sweeps_out[0]
     for turn in range(TURNS + 1):
         off = 0.0
         for c in range(count):
@@ -88,7 +90,7 @@ def solve_by_turns(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
             slip = contacts.mu[c] * sqrt(x * x + y * y)
             off = max(off, abs(slip - correction[c])) if turn > 0 else tolerance
             correction[c] = slip
-        if turn > 0 and max(off, moved) <= tolerance:
+        if turn > 0 and (max(off, moved) <= tolerance or sweeps_out[0] - taken > ALL_MORE * sweeps):
             break
         if turn > 0:
             enough = min(max(NEARER * off, NEARER * tolerance), tolerance)

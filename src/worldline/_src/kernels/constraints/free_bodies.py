@@ -33,6 +33,7 @@ from worldline._src.kernels.constraints.tables import (
     COLD,
     CONTACT_END,
     CONTACT_FIRST,
+    FRICTION_SHARE,
     GRAVITY,
     HARD,
     IS_SPLIT,
@@ -221,7 +222,7 @@ def _prepare(found, trees, shapes, k, n, v, frames_out, bounces_out, contacts_ou
     R1 = elliptic_first_regularizer(made.friction_R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n] = link_a, link_b
     contacts_out.active[n] = 1.0
-    contacts_out.mu[n] = met.sliding if met.condim > 1 else 0.0
+    contacts_out.mu[n] = option[FRICTION_SHARE] * met.sliding if met.condim > 1 else 0.0
     row = 3 * n
     bounces_out.bounce[n] = impact.bounce if met.law.kind == HARD else -1.0
     frames_out.bounce[k] = bounces_out.bounce[n]

@@ -33,7 +33,9 @@ SUBSTITUTED = 24
 BY_NEWTON, BY_IMPULSES, BY_SWEEPS, BY_PIVOTING = range(25, 29)
 # pairs of nodes of the largest island that is solved by rows of two trees; see body_blocks.py
 BLOCK_NEED = 29
-COUNTERS = 30
+# islands that friction locks in a pass, and those of a step that have less of it
+LOCKED, JAMMED = range(30, 32)
+COUNTERS = 32
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem, by
 # sweeps over rows and by rows of two free bodies, then what makes rows; at the end what makes those of
@@ -68,7 +70,8 @@ BODY_ROWS = 30
 SWEEPS_STAND_IN = 31  # 1 where sweeps over rows stand in for Newton's method
 # columns from which on an island with other trees than free bodies is solved by rows of two trees
 TREE_COLUMNS = 32
-OPTIONS = 33
+FRICTION_SHARE = 33  # share of friction that an island has in a pass
+OPTIONS = 34
 
 # bits of BOUNCED: a contact bounces; position and velocity passes of one differ; restitution is left out
 BOUNCES, SPLIT, TAKEN = 1, 2, 4

@@ -20,7 +20,7 @@ zero.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.body_turns import NEARER, TURN_MORE, TURNS
+from worldline._src.kernels.constraints.body_turns import ALL_MORE, NEARER, TURN_MORE, TURNS
 from worldline._src.kernels.constraints.boxed import factor_mass, solve_mass
 from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
@@ -212,7 +212,7 @@ def _by_turns(problem, n, most, scale, smooth, work, correction, kept, scratch, 
         moved, more = _sweep(problem, n, limits, (gravity, enough), work, scratch, force_io, a_io)
         taken += more
         off = _correct(problem, n, a_io, correction)
-        if max(off, moved) <= bound:
+        if max(off, moved) <= bound or taken > ALL_MORE * most:
             break
         enough = min(max(NEARER * off, NEARER * bound), bound)
     # targets and the law as they were

@@ -14,6 +14,7 @@ class SplitColumns(Columns):
     tree_recovery: Numbers = numbers(
         "ntree", doc="Penetration recovery that stays in the velocity of a tree [m/s]."
     )
+    tree_grip: Numbers = numbers("ntree", doc="Share of friction that a tree has in the pass at hand.")
     a_smooth: Numbers = numbers("nv", doc="Accelerations without rows,")
     correction: Numbers = numbers(
         "nv", doc="and how the rate of displacement of a step differs from its velocity."

@@ -62,6 +62,9 @@ class ContactFrameView(Columns):
         "ncontact", doc="De Saxce correction of Coulomb's law, or -1; see contact/coulomb.py."
     )
     de_saxce_error: Numbers = numbers("ncontact", doc="Error of the last solve, with what R takes off.")
+    position_missed: Numbers = numbers(
+        "ncontact", doc="What R takes off in the position pass of an island that stays locked [m/s^2]."
+    )
     bounce: Numbers = numbers(
         "ncontact", doc="What restitution adds to the wanted speed [m/s]; -1 if not hard."
     )

@@ -7,6 +7,13 @@ work against each other across long arms, and forces grow until something spins 
 bodies. So the gain of an island is compared with the energy that all its mass has at the speed SLOW. An
 island beyond that is jammed: it is separated in the position pass and its velocity has no recovery.
 
+Much friction locks bodies that overlap: no velocity lets all contacts part as fast as they should and obeys
+Coulomb's law [Acary and Brogliato 2008, ch. 13]. The solver does not converge then, or its contacts give way.
+But only the recovery asks for the impossible: with none of it, bodies that stay as they are to each other
+satisfy all rows, so there is a solution [Acary, Cadoux, Lemarechal and Malick 2011]. So the velocity of a
+locked island has no recovery, and its position pass is made again with a share of the friction. Where no
+solver finds the solution of a velocity pass, that is made again with a share of the friction as well.
+
 Rows of a jam may contradict each other so much that a solver gives up on them. What it has then may be
 anything, so forces of an island that is not solved are scaled down until they gain no more than that; its
 position pass is bounded by the speed FASTEST. Integrators with one velocity for both passes are
@@ -18,14 +25,17 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.contact.impacts import FASTEST, POSITION_PASS, SLOW
+from worldline._src.kernels.constraints.contact.impacts import BOTH, FASTEST, POSITION_PASS, SLOW
 from worldline._src.kernels.constraints.restitution import forget_rows, most_restitution
 from worldline._src.kernels.constraints.solve import give_back, record_contacts, record_rows
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
     DROPPED,
+    FRICTION_SHARE,
+    GRAVITY,
     IS_SPLIT,
+    LOCKED,
     RECOVERY_SPEED,
     ROWS,
     SOLVE_PASS,
@@ -37,9 +47,16 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.named_tuple import NamedTuple
 
+LESS_FRICTION = 0.25
+"""Share of friction in a pass of a locked island, of what it had when it was locked,"""
+ROUNDS = 2
+"""and how often a pass is made again."""
+_LEAST_SHARE = LESS_FRICTION**ROUNDS
+
 
 class IslandTrees(NamedTuple):
-    """Masses of links [kg], first links of trees, and the recovery in the velocity of trees [m/s].
+    """Masses of links [kg], first links of trees, the recovery in the velocity of trees [m/s], and the share
+    of friction that they have in a pass.
 
     Behind the starts is one past the last link.
     """
@@ -47,6 +64,7 @@ class IslandTrees(NamedTuple):
     link_mass: Any
     tree_links: Any
     tree_recovery: Any
+    tree_grip: Any
 
 
 class Motion(NamedTuple):
@@ -87,6 +105,53 @@ def _part(island, trees_out):
         trees_out.tree_recovery[island.island_tree[i]] = 0.0
 
 
+@inline
+def _is_solved(counter):
+    return counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
+
+
+@inline
+def note_yielding(island_rows, contact_force):
+    """What regularizers take off the accelerations of contacts, where impulses leave it as well."""
+    frames, island = island_rows.frames, island_rows.members
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        row = frames.contact_row[k, 0]
+        if row >= 0:
+            # R f
+            frames.de_saxce_error[k] = contact_force[k, 0] / island_rows.rows.D[row]
+
+
+@inline
+def part_locked_bodies(island, frames, pushed, option, trees_out):
+    """Mark an island that friction locks, after either pass; True if that is to be made again.
+
+    pushed: work of its recovery [J]. What regularizers take off is in `de_saxce_error`; that of positions
+    that are locked with the least friction too is written down.
+    """
+    counter, most, positions = island.counter, 0.0, option[SOLVE_PASS] == POSITION_PASS
+    if option[SOLVE_PASS] == BOTH or (_is_solved(counter) and positions and pushed <= 0.0):
+        return False
+    for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+        k = island.contact_order[i]
+        if frames.contact_row[k, 0] >= 0 and frames.bounce[k] >= 0.0:
+            most = max(most, frames.de_saxce_error[k])
+    if _is_solved(counter) and most <= option[GRAVITY]:
+        return False
+    again = option[FRICTION_SHARE] > _LEAST_SHARE
+    if again:
+        _part(island, trees_out)
+        counter[LOCKED] += 1
+        for i in range(counter[TREE_FIRST], counter[TREE_END]):
+            trees_out.tree_grip[island.island_tree[i]] = LESS_FRICTION * option[FRICTION_SHARE]
+    elif positions:
+        for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+            k = island.contact_order[i]
+            if frames.contact_row[k, 0] >= 0 and frames.bounce[k] >= 0.0:
+                frames.position_missed[k] = frames.de_saxce_error[k]
+    return again
+
+
 @kernel
 def part_jammed_bodies(island, frames, records, motion, option, columns, trees_out):
     """Mark an island of free bodies that is jammed, after the position pass.
@@ -95,6 +160,8 @@ def part_jammed_bodies(island, frames, records, motion, option, columns, trees_o
     """
     h = option[STEP]
     pushed = _recovery_work(island, frames, records.contact_force, h)
+    if part_locked_bodies(island, frames, pushed, option, trees_out):
+        return
     if option[SOLVE_PASS] != POSITION_PASS or option[RECOVERY_SPEED] == 0.0 or pushed <= 0.0:
         return
     allowed = 0.5 * _mass(island, trees_out) * SLOW * SLOW
@@ -136,8 +203,7 @@ class Doubt(NamedTuple):
 @inline
 def doubt_energy(island, frames, contact_force, solution, trees):
     """Whether to look at the work of an island: O(contacts), and nearly all islands pass."""
-    counter = solution.counter
-    solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
+    solved = _is_solved(solution.counter)
     pushed = _recovery_work(island, frames, contact_force, solution.option[STEP])
     if solved and pushed <= 0.0:
         return Doubt(False, 0.0, pushed)
@@ -148,8 +214,7 @@ def doubt_energy(island, frames, contact_force, solution, trees):
 @inline
 def allowed_share(island, doubt, slope, bend, solution, trees_out):
     """Share of all forces that gains no more than it may; marks a jammed island. See `_work`."""
-    counter, option = solution.counter, solution.option
-    solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
+    option, solved = solution.option, _is_solved(solution.counter)
     allowed = 0.5 * doubt.mass * SLOW * SLOW
     if slope + bend <= allowed:
         return 1.0
@@ -181,7 +246,9 @@ def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records
     """
     counter, frames, island = solution_io.counter, island_rows.frames, island_rows.members
     doubt = doubt_energy(island, frames, records_io.contact_force, solution_io, trees_out)
-    if not doubt.is_doubtful:
+    note_yielding(island_rows, records_io.contact_force)
+    locked = part_locked_bodies(island, frames, doubt.pushed, solution_io.option, trees_out)
+    if locked or not doubt.is_doubtful:
         return
     slope, bend = _work(solution_io, v, solution_io.option[STEP])
     scale = allowed_share(island, doubt, slope, bend, solution_io, trees_out)

@@ -42,6 +42,7 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_FIRST,
     DROPPED,
     ELLIPTIC,
+    FRICTION_SHARE,
     GRAVITY,
     HARD,
     IMPEDANCE,
@@ -227,7 +228,7 @@ def _speed(base, j, moved):
 @inline
 def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, option):
     """An elliptic cone: normal, then friction directions that share its regularizer."""
-    h, dim = option[STEP], met.condim
+    h, dim, share = option[STEP], met.condim, option[FRICTION_SHARE]
     normal = contact_soft_row(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(normal.friction_R, option[RATIO])
     damping = normal.friction_damping
@@ -242,13 +243,13 @@ def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, opti
         notes.row_residual[k] = impact.r if j == 0 else constant(0.0, impact.r)
         if j == 0:
             rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
-            rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
+            rows.bound[k] = share * regularized_friction(met.sliding, R1, normal.R)
             notes.row_impact[k] = impact.wanted + impact.before
         else:
             mu, slip = _friction_of(met, shapes.pair_friction, j), _speed(base, j, moved)
             R = R1 if j == 1 else elliptic_other_regularizer(R1, met.sliding, mu)
             rows.aref[k], rows.D[k] = -damping * slip, 1.0 / R
-            rows.bound[k] = mu
+            rows.bound[k] = share * mu
             notes.row_impact[k] = (2.0 - h * damping) * slip
 
 
