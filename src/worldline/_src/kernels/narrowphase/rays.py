@@ -68,7 +68,7 @@ def _ray_sphere(o, d, radius):
 
 @inline
 def _ray_slabs(o, d, size):
-    """Where a line enters a box and leaves it: (parameters, outward normals); enters after it leaves for a miss."""
+    """Where a line enters a box and leaves it: (parameters, outward normals); near > far for a miss."""
     near, far = -MISS, MISS
     n = m = Vec3(0.0, 0.0, 0.0)
     for k in range(3):
