@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -33,24 +35,27 @@ def matrix(pose: np.ndarray) -> np.ndarray:
 
 
 class Mechanism:
-    """Two closed mechanisms of two spatial chains each, of unlike sizes, whose tips are pinned together."""
+    """Two closed mechanisms of spatial chains in a row, of unlike sizes, each pinned to the next by its tip.
+
+    Pins of the larger one share a chain with their neighbours alone, so rows begin at different columns.
+    """
 
     def __init__(self, seed: int, h: float, family: Family = Family.SEMI_IMPLICIT, apart: float = 0.0):
         rng = np.random.default_rng(seed)
         options = sx.MultibodyOptions(integration_family=family)
         gravity = (0.3, -0.2, -9.81) if apart == 0.0 else (0.0, 0.0, 0.0)
         self.world = sx.World(time_step=h, gravity=gravity, multibody_options=options)
-        self.pins, tips = [], []
-        for name, lengths in (("small", (2, 2)), ("large", (3, 4))):
+        self.pins, pairs = [], []
+        for name, lengths in (("small", (2, 2)), ("large", (2, 3, 4, 3))):
             robot = self.world.add_multibody(name)
-            base = robot.add_link("base")
+            base, tips = robot.add_link("base"), []
             for side, length in enumerate(lengths):
                 link = base
                 for k in range(length):
                     spec = sx.JointSpec(
                         f"{side}{k}",
                         axis=rng.normal(size=3),
-                        transform_to_parent=offset(rng.uniform(0.2, 0.5, 3) * (1, 1 - 2 * side, 1)),
+                        transform_to_parent=offset(rng.uniform(0.2, 0.5, 3) * (1, 1 - side, 1)),
                     )
                     link = robot.add_link(
                         f"{side}{k}",
@@ -61,10 +66,10 @@ class Mechanism:
                         center_of_mass=rng.uniform(-0.2, 0.2, 3),
                     )
                 tips.append(link)
+            pairs += itertools.pairwise(tips)
         q = rng.uniform(-0.5, 0.5, sum(len(r.joints) for r in self.world.multibodies))
         self.write(q, np.zeros(len(q)))
-        for n in range(2):
-            a, b = tips[2 * n : 2 * n + 2]
+        for n, (a, b) in enumerate(pairs):
             at = rng.uniform(-0.3, 0.3, 3)
             there = (np.linalg.inv(b.transform) @ a.transform @ np.append(at, 1.0))[:3]
             there[1] += apart
@@ -178,12 +183,12 @@ def test_a_semi_implicit_step_is_that_of_dense_matrices(seed):
 def test_an_open_mechanism_closes_at_a_bounded_speed_and_keeps_its_direction(seed):
     h, apart = 0.002, 0.05
     made = Mechanism(seed, h, apart=apart)
-    start = made.residual(made.q).reshape(2, 3)
+    start = made.residual(made.q).reshape(-1, 3)
     np.testing.assert_allclose(np.linalg.norm(start, axis=1), apart, rtol=1e-12)
     for n in range(1, 4):
         made.world.step()
         share = max(1.0 - n * CLOSING * h / apart, 0.0)
-        np.testing.assert_allclose(made.residual(made.q).reshape(2, 3), share * start, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(made.residual(made.q).reshape(-1, 3), share * start, rtol=0, atol=1e-12)
         np.testing.assert_allclose(made.v, 0.0, atol=1e-12)
 
 
@@ -227,3 +232,58 @@ def test_a_variational_step_of_a_mechanism_is_of_second_order(seed):
         made.world.step()
         errors.append(np.abs(np.concatenate([made.q, made.v]) - exact(h)).max())
     assert errors[0] < 2e-4 and errors[0] / errors[1] > 5.0
+
+
+def test_a_contradiction_leaves_a_mechanism_where_it_is():
+    """A tip between two points that it shall both reach: no displacement brings it closer to both."""
+    world = sx.World(time_step=0.001, gravity=(0, 0, 0))
+    for name, x in (("first", 0.0), ("second", 5.0)):
+        robot = world.add_multibody(name)
+        base = robot.add_link("base", joint=sx.JointSpec(f"{name}_root", sx.JointType.FIXED))
+        link = base
+        for k in range(3):
+            spec = sx.JointSpec(
+                f"{name}{k}", axis=(0, 1, 0) if k else (0, 0, 1), transform_to_parent=offset((x, 0, 0))
+            )
+            link = robot.add_link(f"{k}", link, spec, mass=1.0, inertia=(0.1, 0.1, 0.1))
+            x = 0.4
+        robot.joints.position = (0.3, 0.5, 0.7)
+        tip = (link.transform @ (0.4, 0.0, 0.0, 1.0))[:3]
+        for n, way in enumerate((-0.01, 0.01)):
+            world.add_loop_closure(
+                f"{name}{n}",
+                frame_a=link,
+                frame_b=base,
+                family=sx.LoopClosureFamily.POINT,
+                offset_a=offset((0.4, 0.0, 0.0)),
+                offset_b=np.linalg.inv(base.transform) @ offset(np.add(tip, (0.0, 0.0, way))),
+            )
+    before = np.concatenate([r.joints.position for r in world.multibodies])
+    world.step(2)
+    np.testing.assert_array_equal(np.concatenate([r.joints.position for r in world.multibodies]), before)
+    assert len(world.step_report().unmet) == 4
+
+
+@pytest.mark.parametrize("angle", [1.8, 2.5, 3.0])
+def test_axes_that_start_at_more_than_a_right_angle_are_turned_along_their_meridian(angle):
+    """A body on a ball joint whose z axis shall be that of the world: it turns about z x a, a = its axis."""
+    world = sx.World(time_step=0.001, gravity=(0, 0, 0))
+    robot = world.add_multibody("top")
+    base = robot.add_link("base", joint=sx.JointSpec("root", sx.JointType.FIXED))
+    body = robot.add_link(
+        "body", base, sx.JointSpec("ball", sx.JointType.SPHERICAL), mass=1.0, inertia=(0.1, 0.1, 0.1)
+    )
+    about = np.array([0.6, 0.8, 0.0])
+    robot.joints["ball"].position = angle * about
+    world.add_loop_closure("axes", frame_a=body, frame_b=base, family=sx.LoopClosureFamily.AXIS)
+    start = body.transform[:3, 2]
+    # the residual is the sine of the angle, or 2 less that beyond a right angle
+    size = 2.0 - np.sin(angle)
+    while size > 0.0:
+        world.step()
+        size = max(size - CLOSING * 0.001, 0.0)
+        turned = np.pi - np.arcsin(2.0 - size) if size > 1.0 else np.arcsin(size)
+        axis = body.transform[:3, 2]
+        assert np.arctan2(np.linalg.norm(axis[:2]), axis[2]) == pytest.approx(turned, abs=1e-6)
+        if size > 0.0:
+            assert abs(axis[0] * start[1] - axis[1] * start[0]) < 1e-9
