@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import worldline.model as wm
 from builders import empty_state
@@ -119,14 +120,50 @@ np.save(sys.argv[1], world.state_vector)
 """
 
 
-def test_islands_of_several_sizes_without_the_compiler(tmp_path):
-    """A small island first: its arrays must not be those of the larger one."""
+SENSORS = """
+import sys
+import numpy as np
+from worldline import msd
+from worldline import simulation as sx
+
+text = '''
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 1"/>
+    <body name="ball" pos="0 0 0.099">
+      <freejoint/>
+      <geom name="ball" size="0.1"/>
+      <site name="all" size="0.2"/>
+      <site name="down" pos="0 0 -0.12" euler="180 0 0"/>
+    </body>
+  </worldbody>
+  <sensor>
+    <accelerometer site="all"/>
+    <touch site="all"/>
+    <rangefinder site="all"/>
+    <contact geom1="ball" geom2="floor" data="found force dist pos"/>
+    <subtreeangmom body="ball"/>
+  </sensor>
+</mujoco>'''
+world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+found = []
+for _ in range(3):
+    world.step()
+    found += [world.sensors.values, world.state_vector]
+np.save(sys.argv[1], np.concatenate(found))
+"""
+
+
+@pytest.mark.parametrize("script", [ISLANDS, SENSORS], ids=["islands", "sensors"])
+def test_worlds_without_the_compiler(script, tmp_path):
+    """A small island first: its arrays must not be those of the larger one. Readings between the steps: what
+    is saved for them must not take the place of the arenas in the list of known addresses."""
     found = []
     for disabled in "01":
         saved = tmp_path / f"{disabled}.npy"
         environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
         done = subprocess.run(
-            [sys.executable, "-c", ISLANDS, str(saved)],
+            [sys.executable, "-c", script, str(saved)],
             env=environment,
             capture_output=True,
             text=True,

@@ -104,9 +104,9 @@ def test_nothing_to_hit():
         DETECTOR.raycast(group, np.zeros((2, 3)), np.zeros((3, 3)))
 
 
-def test_cells_of_height_fields_are_split_as_in_mujoco():
+def field_of_mujoco(rng):
+    """A height field of MuJoCo, its data, and the same field here."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the yardstick")
-    rng = np.random.default_rng(5)
     heights = rng.random((4, 6))
     spec = mujoco.MjSpec()
     spec.add_hfield(name="ground", nrow=4, ncol=6, size=(1.5, 1.0, 1.0, 0.1), userdata=heights.ravel())
@@ -118,8 +118,48 @@ def test_cells_of_height_fields_are_split_as_in_mujoco():
     known = np.asarray(model.hfield_data, np.float64).reshape(4, 6)
     group = DETECTOR.create_group()
     group.add(CollisionShape.height_field(known, (3.0, 2.0), base=0.1))
+
+    def distances(start, along):
+        geom = np.zeros(1, np.int32)
+        rays = zip(start, np.broadcast_to(along, start.shape).copy(), strict=True)
+        return np.array([mujoco.mj_ray(model, data, o, d, None, 1, -1, geom) for o, d in rays])
+
+    return distances, group
+
+
+def test_cells_of_height_fields_are_split_as_in_mujoco():
+    rng = np.random.default_rng(5)
+    distances, group = field_of_mujoco(rng)
     start = np.column_stack([rng.uniform(-1.4, 1.4, 300), rng.uniform(-0.9, 0.9, 300), np.full(300, 3.0)])
     found = DETECTOR.raycast(group, start, start - (0.0, 0.0, 4.0))
-    down, geom = np.array([0.0, 0.0, -1.0]), np.zeros(1, np.int32)
-    expected = [mujoco.mj_ray(model, data, point, down, None, 1, -1, geom) for point in start]
-    np.testing.assert_allclose(4.0 * found.fractions, expected, atol=1e-9)
+    np.testing.assert_allclose(4.0 * found.fractions, distances(start, (0.0, 0.0, -1.0)), atol=1e-9)
+
+
+def test_the_ground_of_a_height_field_has_sides_and_a_base_as_in_mujoco():
+    """Rays from everywhere around the field, toward its box: hits and misses, distances, outward normals."""
+    rng = np.random.default_rng(6)
+    distances, group = field_of_mujoco(rng)
+    around = rng.normal(size=(2000, 3))
+    start = 4.0 * around / np.linalg.norm(around, axis=1, keepdims=True)
+    along = rng.uniform((-1.6, -1.1, -0.2), (1.6, 1.1, 1.1), (2000, 3)) - start
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    found, expected = DETECTOR.raycast(group, start, start + 8.0 * along), distances(start, along)
+    met = expected >= 0.0
+    np.testing.assert_array_equal(np.isfinite(found.fractions), met)
+    np.testing.assert_allclose(8.0 * found.fractions[met], expected[met], atol=1e-6)
+    points, normals = found.points[met], found.normals[met]
+    assert (np.einsum("ij,ij->i", normals, along[met]) < 0.0).all()
+    for axis, place in ((0, -1.5), (0, 1.5), (1, -1.0), (1, 1.0), (2, -0.1)):
+        there = np.abs(points[:, axis] - place) < 1e-9
+        expected_normal = np.sign(place) * np.eye(3)[axis]
+        assert there.sum() > 20 and np.allclose(normals[there], expected_normal, atol=1e-12)
+
+
+def test_a_ray_within_the_ground_of_a_height_field_meets_its_sides_from_inside():
+    group = DETECTOR.create_group()
+    group.add(CollisionShape.height_field(np.full((3, 3), 0.5), (2.0, 4.0), base=1.0))
+    start = np.full((6, 3), (0.2, -0.3, 0.1))
+    along = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)], float)
+    found = DETECTOR.raycast(group, start, start + along * 10.0)
+    np.testing.assert_allclose(10.0 * found.fractions, [0.8, 1.2, 2.3, 1.7, 0.4, 1.1], atol=1e-12)
+    np.testing.assert_allclose(found.normals, -along, atol=1e-12)

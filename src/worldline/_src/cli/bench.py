@@ -64,6 +64,7 @@ def bench(
         "file": str(file),
         "time_step": world.time_step,
         "steps": count,
+        "rounds": rounds,
         "dofs": world._live().model.joint_dof_count,
         "contacts_at_the_end": metrics.active_contact_count,
         "engines": {

@@ -130,6 +130,7 @@ def simulate(batch: WorldBatch, count: int, threads: int) -> dict[str, Any]:
         "steps": done,
         "time_step": batch.time_step,
         "layout": batch.layout,
+        "threads": threads,
         "reason": batch.resolved_configuration[0].reason,
         "wall_time": spent,
         "world_steps_per_second": speed,

@@ -268,6 +268,7 @@ class CollisionShape:
     @property
     def height(self) -> float:
         """Height [m] of a capsule (its segment), cylinder or cone."""
+        self._need("height", (2, 4, 5))
         return 2.0 * self.half_height
 
     @property
@@ -292,6 +293,7 @@ class CollisionShape:
     @property
     def offset(self) -> float:
         """Distance [m] of a plane from the body's origin along its normal."""
+        self._need("offset", (0,))
         return float(self.normal @ self._local[:3])
 
     @property

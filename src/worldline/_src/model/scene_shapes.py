@@ -27,7 +27,8 @@ _KINDS = {shape: ShapeKind[facts.kind] for shape, facts in SHAPES.items()}
 _SITE_KINDS = counterparts(SiteShape, ShapeKind)
 _RULES = counterparts(CombineRule, CombineKind)
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
-_MESH, _HFIELD, _COLLIDES = ShapeType.Mesh, ShapeType.HField, ShapeFlags.COLLIDES
+_MESH, _HFIELD, _ENDLESS = ShapeType.Mesh, ShapeType.HField, ShapeType.InfinitePlane
+_COLLIDES = ShapeFlags.COLLIDES
 _NONE4, _NONE5 = (math.nan,) * 4, (math.nan,) * 5
 
 
@@ -49,6 +50,9 @@ def shape_table(
         body=np.array([body for body, _ in places], np.int64),
         xform=rows_of_numbers([xform for xform, _ in placed], 7),
         size=rows_of_numbers([size for _, size in placed], 3),
+        seen_size=rows_of_numbers(
+            [geom.size[:2] if geom.shape is _ENDLESS else (0.0, 0.0) for geom in geoms], 2
+        ),
         source=np.array([_source(geom, meshes, hfields) for geom in geoms], np.int64),
         scale=rows_of_numbers(
             [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms], 3

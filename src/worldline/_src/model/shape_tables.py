@@ -46,6 +46,8 @@ class Shapes(Table):
     """Pose in the body, position [m] and xyzw, shape (n, 7)."""
     size: Array
     """Half sizes [m], shape (n, 3)."""
+    seen_size: Array
+    """Half sizes [m] at which an infinite plane ends for range finders, shape (n, 2); 0 for no end."""
     source: np.ndarray
     """Mesh or height field of `Model.assets`, -1 for none."""
     scale: Array

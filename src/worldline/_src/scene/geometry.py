@@ -109,8 +109,9 @@ class Geometry(Struct):
 
     `size` holds half sizes: sphere (radius, -, -); capsule and cylinder (radius, half length, -) along z;
     cone (radius, half length, -) with its apex at the upper end of z;
-    box (half x, half y, half z); ellipsoid (semi-axes); plane (half x, half y, -). Meshes, height fields and
-    infinite planes ignore it, and so does a primitive that names a mesh: it is fitted to that mesh.
+    box (half x, half y, half z); ellipsoid (semi-axes); plane (half x, half y, -). An infinite plane is drawn
+    and seen by range finders up to (half x, half y, -), 0 for no end. Meshes and height fields ignore it, and
+    so does a primitive that names a mesh: it is fitted to that mesh.
 
     Example:
         >>> Geometry(name="crate", shape="Box", size=(0.5, 0.5, 0.25), mass=12.0)

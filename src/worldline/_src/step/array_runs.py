@@ -12,7 +12,7 @@ import numpy as np
 from worldline._src.jit import DISABLED, entry, outline
 from worldline._src.kinds import int64
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.memory import address_as, address_of, vector
+from worldline._src.scalar.memory import address_as, vector
 
 ONCE, CONTACT, ROW, PAIR = range(4)
 """What pieces of arenas are counted by."""
@@ -97,7 +97,7 @@ class Counts:
         self.counters = [found.get(by, one) for by in range(4)]
         self.most = [limits.get(by, _ALL) for by in range(4)]
         self.table = np.array(
-            [(address_of(c), most) for c, most in zip(self.counters, self.most, strict=True)], np.int64
+            [(c.ctypes.data, most) for c, most in zip(self.counters, self.most, strict=True)], np.int64
         )
 
     def of(self, by: int) -> int:
@@ -112,7 +112,7 @@ class Runs:
         self.counts = counts or Counts()
         self.runs = [run for run in runs if run.old.size]
         table = [
-            (address_of(a), address_of(b), a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
+            (a.ctypes.data, b.ctypes.data, a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
         ]
         self.table = np.array(table, np.int64).reshape(-1, 4)
         self._copy: Callable[[], int] | None = None
@@ -126,9 +126,10 @@ class Runs:
                 copy = self._copy = _copy_runs.bound(self.table, self.counts.table)  # type: ignore[attr-defined]
             copy()
             return
-        for old, new, by in self.runs:
-            pieces = None if by == ONCE else self.counts.of(by)
-            new[:pieces] = old[:pieces]
+        for (old, new, by), n in zip(self.runs, self.table[:, 2].tolist(), strict=True):
+            # as numbers in a row: a piece may be laid out otherwise than its copy
+            size = n * self.counts.of(by)
+            new.reshape(-1)[:size] = old.reshape(-1)[:size]
 
     def bound_copy(self, same: Runs) -> Callable[[], int]:
         """A function that copies them all if others have the bits of their copies, and returns 0 if not."""

@@ -455,7 +455,7 @@ class SensorTables:
             assert shapes is not None
             made.append((_surface(model, k), int(shapes.body[k])))
             if shapes.kind[k] == ShapeKind.PLANE:
-                bounds[n, :2] = shapes.size[k, :2]
+                bounds[n, :2] = shapes.seen_size[k]
         self.seen = self._collision(made)
         size, kind = self.seen.column.shape_size, self.seen.column.shape_type
         long = np.isin(kind, (ShapeKind.CAPSULE,))

@@ -19,6 +19,7 @@ from worldline._src.kernels.narrowphase.tables import (
     ELLIPSOID,
     FACE_COUNT,
     FACE_FIRST,
+    HFIELD,
     HULL,
     MESH,
     NODE_FIRST,
@@ -31,6 +32,8 @@ from worldline._src.scalar.ops import absolute, sqrt
 from worldline._src.spatial.vec3 import Vec3, cross, dot, scale
 
 MISS = 1.0e300
+_WITHIN = 1.0 - 1e-9
+"""Share of the way to the rim of a height field at which its sides are measured."""
 
 
 @inline
@@ -64,11 +67,10 @@ def _ray_sphere(o, d, radius):
 
 
 @inline
-def _ray_box(o, d, size):
-    if absolute(o.x) < size.x and absolute(o.y) < size.y and absolute(o.z) < size.z:
-        return 0.0, _against(d)
+def _ray_slabs(o, d, size):
+    """Where a line enters a box and leaves it: (parameters, outward normals); near > far for a miss."""
     near, far = -MISS, MISS
-    n = Vec3(0.0, 0.0, 0.0)
+    n = m = Vec3(0.0, 0.0, 0.0)
     for k in range(3):
         x, v, h = o.x, d.x, size.x
         if k == 1:
@@ -77,15 +79,24 @@ def _ray_box(o, d, size):
             x, v, h = o.z, d.z, size.z
         if v == 0.0:
             if absolute(x) > h:
-                return MISS, d
+                return MISS, -MISS, n, m
             continue
+        # x + t v = +-h
         s = -1.0 if v > 0.0 else 1.0
         enter, leave = (s * h - x) / v, (-s * h - x) / v
+        face = Vec3(s if k == 0 else 0.0, s if k == 1 else 0.0, s if k == 2 else 0.0)
         if enter > near:
-            near = enter
-            n = Vec3(s if k == 0 else 0.0, s if k == 1 else 0.0, s if k == 2 else 0.0)
+            near, n = enter, face
         if leave < far:
-            far = leave
+            far, m = leave, scale(face, -1.0)
+    return near, far, n, m
+
+
+@inline
+def _ray_box(o, d, size):
+    if absolute(o.x) < size.x and absolute(o.y) < size.y and absolute(o.z) < size.z:
+        return 0.0, _against(d)
+    near, far, n, _ = _ray_slabs(o, d, size)
     if near > far or near < 0.0:
         return MISS, d
     return near, n
@@ -230,6 +241,38 @@ def _ray_hull(geoms, g, o, d):
     return near, Vec3(plane[face, 0], plane[face, 1], plane[face, 2])
 
 
+@inline
+def _ray_walls(surfaces, g, size, o, d, limit, stack):
+    """Where a ray meets the base or a side of a height field before `limit`: (parameter, outward normal).
+
+    The ground fills the box of a field up to the surface, so a point of a side is part of it if the surface
+    is above the point.
+    """
+    near, far, n, m = _ray_slabs(o, d, size)
+    if near > far:
+        return MISS, d
+    for end in range(2):
+        t, face = (near, n) if end == 0 else (far, m)
+        # the top of the box is not part of the ground
+        if 0.0 <= t < limit and face.z <= 0.0:
+            if face.z < 0.0:
+                return t, face
+            at = add_scaled(o, d, t)
+            within = Vec3(_WITHIN * at.x, _WITHIN * at.y, at.z)
+            _, above = ray_surface(
+                surfaces,
+                surfaces.geom[g, NODE_FIRST],
+                surfaces.geom[g, TRI_FIRST],
+                within,
+                Vec3(0.0, 0.0, 1.0),
+                3.0 * size.z,
+                stack,
+            )
+            if above >= 0:
+                return t, face
+    return MISS, d
+
+
 @outline
 def ray_shape(kind, size, g, geoms, surfaces, o, d, limit, stack):
     """Where a ray meets a shape: (parameter, outward unit normal, triangle or -1)."""
@@ -258,17 +301,22 @@ def ray_shape(kind, size, g, geoms, surfaces, o, d, limit, stack):
         t, tri = ray_surface(
             surfaces, surfaces.geom[g, NODE_FIRST], surfaces.geom[g, TRI_FIRST], o, d, limit, stack
         )
-        if tri < 0:
-            return MISS, d, -1
-        edge = surfaces.tri_edge
-        n = cross(
-            Vec3(edge[tri, 3], edge[tri, 4], edge[tri, 5]), Vec3(edge[tri, 6], edge[tri, 7], edge[tri, 8])
-        )
-        n = scale(n, 1.0 / sqrt(dot(n, n)))
+        if tri >= 0:
+            edge = surfaces.tri_edge
+            n = cross(
+                Vec3(edge[tri, 3], edge[tri, 4], edge[tri, 5]), Vec3(edge[tri, 6], edge[tri, 7], edge[tri, 8])
+            )
+            n = scale(n, 1.0 / sqrt(dot(n, n)))
+            tri = surfaces.tri[tri, 3]
+        else:
+            t = MISS
+        if kind == HFIELD:
+            x, wall = _ray_walls(surfaces, g, size, o, d, min(t, limit), stack)
+            if x < t:
+                t, n, tri = x, wall, -1
         # a surface has two sides; the normal is that of the side which was hit
         if dot(n, d) > 0.0:
             n = scale(n, -1.0)
-        tri = surfaces.tri[tri, 3]
     if t > limit:
         return MISS, d, -1
     return t, n, tri
