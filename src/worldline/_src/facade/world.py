@@ -2013,8 +2013,8 @@ class World(KnownNames):
             parameter: which one.
             lower_bound, upper_bound: kept for optimisers; steps do not look at them.
 
-        These columns are differences of fourth order of the last step on a copy of the World. Clones have
-        the same parameters; files do not keep them.
+        These columns come from dual numbers. A parameter that decides which stages a step has is differenced
+        on a copy of the World; `provenance` tells. Clones have the same parameters; files do not keep them.
 
         Example:
             >>> from worldline import simulation as sx
