@@ -39,6 +39,8 @@ class _Kept(NamedTuple):
 
     version: int
     parameters: list[Numbers]
+    values: Array
+    """Their numbers."""
     copy: WorldRuntime
     """A copy whose parameters are changed."""
     is_smooth: list[bool]
@@ -147,12 +149,17 @@ def _differences(copy: Runtime, tangent: StepTangent, one: Numbers) -> Array:
 def _kept(world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers]) -> _Kept:
     """The copy of a World and its constants by parameters."""
     kept: _Kept | None = tangent.by_parameters
-    version = world._live().version
-    if kept is None or (kept.version, kept.parameters) != (version, parameters):
+    runtime = world._live()
+    values = np.concatenate([physical_parameters.read(runtime, one) for one in parameters])
+    known = kept is not None and (kept.version, kept.parameters) == (runtime.version, parameters)
+    # laws of contact and sizes may change and leave the version as it is
+    if kept is None or not known or not np.array_equal(kept.values, values):
         copy = persistence.clone_world(world)
         for numbers in parameters:
-            physical_parameters.take_over(copy._live(), world._live(), numbers)
-        kept = _Kept(version, parameters, copy, *_constant_slopes(world, copy._live(), parameters))
+            physical_parameters.take_over(copy._live(), runtime, numbers)
+        kept = _Kept(
+            runtime.version, parameters, values, copy, *_constant_slopes(world, copy._live(), parameters)
+        )
         tangent.by_parameters = kept
     return kept
 
