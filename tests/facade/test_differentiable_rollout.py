@@ -120,3 +120,28 @@ def test_the_reverse_pass_is_the_product_of_jacobians(integrator, monkeypatch):
     assert len(repeated) == steps and len(run._checkpoints) == 5
     for found, expected in ((back.state, g), (back.controls, by_control)):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_the_gradient_by_parameters_through_contacts():
+    """Mass of a thigh and damping of its joint, of a cheetah, against differences of rollouts."""
+    world, rng = cheetah(), np.random.default_rng(7)
+    robot = world.multibodies[0]
+    thigh, hip = robot.links["bthigh"], robot.joints["bthigh"]
+    # one that follows from shapes would be scaled with the mass
+    thigh.inertia = np.array(thigh.inertia)
+    world.step()
+    world.add_differentiable_parameter(thigh, sx.PhysicalParameter.MASS)
+    world.add_differentiable_parameter(hip, sx.PhysicalParameter.DAMPING)
+    start = world.get_state(world.state_space())
+    controls = 0.1 * rng.normal(size=(50, world.control_space().dimension))
+    g = rng.normal(size=start.tangent_dimension)
+    back = sx.diff.rollout(world, controls).vjp(g)
+    assert world.compute_step_metrics().active_contact_count > 0
+    mass, damping, h = thigh.mass, np.array(hip.damping_coefficient), 1e-6
+    for k, change in enumerate(((h, 0.0), (0.0, h))):
+        ends = []
+        for side in (-1.0, 1.0):
+            thigh.mass, hip.damping_coefficient = mass + side * change[0], damping + side * change[1]
+            ends.append(final(world, start, controls))
+        difference = g @ (ends[1] - ends[0]) / (2.0 * h)
+        assert back.parameters[k] == pytest.approx(difference, rel=1e-4)

@@ -61,12 +61,20 @@ def test_entries_belong_to_their_names(mixed):
 
 def test_products_are_those_of_the_matrices(mixed):
     rng = np.random.default_rng(2)
+    assert mixed.apply_step_vjp(np.zeros(len(mixed.get_step_derivatives().state_names))).parameter.shape == (
+        0,
+    )
+    for parameter in (sx.PhysicalParameter.MASS, sx.PhysicalParameter.FRICTION):
+        mixed.add_differentiable_parameter(mixed.rigid_bodies["crate"], parameter)
+    mixed.step()
     made = mixed.get_step_derivatives()
     g = rng.normal(size=len(made.state_names))
     x, u = rng.normal(size=len(made.state_names)), rng.normal(size=len(made.control_names))
     back = mixed.apply_step_vjp(g)
     np.testing.assert_allclose(back.state, g @ made.state_jacobian, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(back.control, g @ made.control_jacobian, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(back.parameter, g @ made.parameter_jacobian, rtol=1e-12, atol=1e-12)
+    assert back.parameter.all()
     forth = mixed.apply_step_jvp(x, u)
     whole = made.state_jacobian @ x + made.control_jacobian @ u
     np.testing.assert_allclose(forth, whole, rtol=1e-12, atol=1e-9)

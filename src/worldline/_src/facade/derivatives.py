@@ -68,6 +68,8 @@ class StepGradient(NamedTuple):
     """By the state, on its tangent, (tangent dimension,)."""
     control: Array
     """By the controls, (control dimension,)."""
+    parameter: Array
+    """By the parameters of `add_differentiable_parameter`, (their numbers,)."""
 
 
 @dataclass(frozen=True)
@@ -154,14 +156,15 @@ def apply_step_vjp(world: WorldRuntime, loss_gradient: VectorLike) -> StepGradie
     """See `World.apply_step_vjp`."""
     tangent, layout = require_tangent(world), _layout(world)
     g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
+    by_parameter = g @ parameter_jacobian(world) if world._parameters else np.zeros(0)
     mode = world.contact_gradient_mode
     if mode is ContactGradientMode.ANALYTIC:
         made = tangent.gradient(np.ascontiguousarray(g), layout.tangent, layout.controls)
         if made is not None:
             n = len(g)
-            return StepGradient(made[:n], made[n:])
+            return StepGradient(made[:n], made[n:], by_parameter)
     A, B = _jacobians(world, tangent, layout)
-    return StepGradient(g @ A, g @ B)
+    return StepGradient(g @ A, g @ B, by_parameter)
 
 
 def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> Array:

@@ -36,6 +36,8 @@ class RolloutGradient(NamedTuple):
     """By the first state, on its tangent, (tangent dimension,)."""
     controls: Array
     """By the controls of every step, (steps, control dimension)."""
+    parameters: Array
+    """By the parameters that the World had when it was stepped, (their numbers,)."""
 
 
 class DifferentiableRollout(FixedAttributes):
@@ -86,7 +88,7 @@ class DifferentiableRollout(FixedAttributes):
         return out
 
     def vjp(self, d_loss_d_states: VectorLike) -> RolloutGradient:
-        """The gradient of a loss by the first state and the controls.
+        """The gradient of a loss by the first state, the controls and the parameters of the World.
 
         Args:
             d_loss_d_states: by all states, (steps + 1, tangent dimension), or by the last one alone,
@@ -101,6 +103,7 @@ class DifferentiableRollout(FixedAttributes):
             by_state = values.shaped(given, by_state.shape, "d_loss_d_states")
         stride, clone = _stride(steps), self._clone
         g, by_control = by_state[-1].copy(), np.zeros(self.controls.shape)
+        by_parameter = np.zeros(clone.num_differentiable_parameters)
         for first in range((steps - 1) // stride * stride, -1, -stride):
             clone.set_state(self._checkpoints[first // stride])
             starts: list[dict[str, Array]] = []
@@ -112,7 +115,8 @@ class DifferentiableRollout(FixedAttributes):
                 tangent.return_to(starts.pop())
                 made = derivatives.apply_step_vjp(clone, g)
                 by_control[t], g = made.control, made.state + by_state[t]
-        return RolloutGradient(g, by_control)
+                by_parameter += made.parameter
+        return RolloutGradient(g, by_control, by_parameter)
 
 
 def _stride(steps: int) -> int:

@@ -1965,7 +1965,7 @@ class World(KnownNames):
 
         It costs two to four steps where forces act on single joints or in contacts of the impedance model:
         the gradient goes back through one solve with the factor of the Hessian. Otherwise it is the product
-        with the matrices of `get_step_derivatives`.
+        with the matrices of `get_step_derivatives`. Gradients by parameters always are.
 
         Example:
             >>> import numpy as np
