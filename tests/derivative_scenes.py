@@ -203,7 +203,29 @@ def _drive(world: sx.World, rng: np.random.Generator) -> int:
     return count
 
 
-def compare(seed: int) -> Result:
+P = sx.PhysicalParameter
+OF_BODIES = (P.MASS, P.CENTER_OF_MASS, P.INERTIA, P.FRICTION, P.RESTITUTION, P.SHAPE_SIZE)
+OF_JOINTS = (P.DAMPING, P.STIFFNESS, P.ARMATURE, P.POSITION_GAIN, P.VELOCITY_GAIN, P.JOINT_FRAME)
+
+
+def _parameters(world: sx.World, rng: np.random.Generator, count: int) -> None:
+    """Differentiate by some parameters, drawn from all that the scene has."""
+    links = [link for robot in world.multibodies for link in robot.links if link.mass > 0.0]
+    joints = [joint for robot in world.multibodies for joint in robot.joints]
+    found = [(world, P.GRAVITY)]
+    found += [(body, kind) for body in (*world.rigid_bodies, *links) for kind in OF_BODIES]
+    found += [(joint, kind) for joint in joints for kind in OF_JOINTS]
+    for k in rng.permutation(len(found)):
+        if world.num_differentiable_parameters >= count:
+            return
+        try:
+            world.add_differentiable_parameter(*found[k])
+        except NotImplementedError:
+            # shapes that touch nothing
+            continue
+
+
+def compare(seed: int, parameters: int = 6) -> Result:
     """Step a scene, disturb it, and compare derivatives with central differences and products with matrices."""
     text, kinds = scene_text(seed)
     law = list(LAWS)[seed % len(LAWS)]
@@ -211,6 +233,7 @@ def compare(seed: int) -> Result:
     world, rng = differentiated(text, LAWS[law]), np.random.default_rng(seed)
     if rng.uniform() < 0.4:
         kinds["drives"] += _drive(world, rng)
+    _parameters(world, np.random.default_rng([78, seed]), parameters)
     names = tuple(sorted(str(name) for name, count in kinds.items() if count))
     error, compared, changed = 0.0, 0, 0
     try:
@@ -230,6 +253,7 @@ def compare(seed: int) -> Result:
             back = world.apply_step_vjp(g)
             scale = 1.0 + np.abs(made.state_jacobian).max()
             assert np.abs(back.state - g @ made.state_jacobian).max() <= 1e-12 * scale
+            assert np.isfinite(made.parameter_jacobian).all() and made.parameter_names
             assert np.isfinite(made.state_jacobian).all() and np.isfinite(made.control_jacobian).all()
     except NotImplementedError as refusal:
         return Result(names, refused=str(refusal))

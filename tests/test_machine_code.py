@@ -18,6 +18,7 @@ import worldline
 from worldline._src import kernel_cache, machine_code, processor
 from worldline._src.cli.compile_units import scalars, units
 from worldline._src.duals.kind import DUAL7, PLAIN
+from worldline._src.duals.parameter_kind import DUAL7_OWN
 from worldline._src.errors import MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
@@ -345,6 +346,12 @@ def test_stages_of_derivatives_are_units():
             pairs = dual_step.IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])
             assert {stage.name for stage, _ in pairs} <= listed, row.stage
     assert listed >= {"differentiate_islands", "relax_islands"}
+    by_parameters = {unit.function.__name__ for unit in units("dual7own")}
+    assert {unit.variant for unit in units("dual7own")} == {DUAL7_OWN.name}
+    assert {name for name in listed - by_parameters if "linear" not in name and "residual" not in name} == {
+        "relax_islands",
+        "settle_islands",
+    }
     assert not listed & {
         "ground_forces",
         "variational_solve",

@@ -154,10 +154,8 @@ np.save(sys.argv[1], np.concatenate(found))
 """
 
 
-@pytest.mark.parametrize("script", [ISLANDS, SENSORS], ids=["islands", "sensors"])
-def test_worlds_without_the_compiler(script, tmp_path):
-    """A small island first: its arrays must not be those of the larger one. Readings between the steps: what
-    is saved for them must not take the place of the arenas in the list of known addresses."""
+def both_ways(script: str, tmp_path: Path) -> list[np.ndarray]:
+    """What a script saves with the compiler and without it."""
     found = []
     for disabled in "01":
         saved = tmp_path / f"{disabled}.npy"
@@ -171,4 +169,42 @@ def test_worlds_without_the_compiler(script, tmp_path):
         )
         assert done.returncode == 0, done.stderr
         found.append(np.load(saved))
-    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)
+    return found
+
+
+DIFFERENTIABLE = """
+import sys
+import numpy as np
+from worldline import msd, simulation as sx
+from worldline._src.jit import DISABLED
+
+text = '''<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+  <body name="crate" pos="0 0 .098"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/></body>
+  <body pos="1 0 1"><joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body>
+</worldbody><actuator><motor name="push" joint="hinge"/></actuator></mujoco>'''
+scene = msd.from_str(text, format="mjcf")
+scene.simulate_option.policy.differentiable = True
+world = sx.World.from_scene(scene)
+world.control_vector = np.linspace(-0.5, 0.5, world.control_space().dimension)
+for _ in range(3):
+    world.step(n=2)
+np.save(sys.argv[1], world.state_vector)
+if DISABLED:
+    try:
+        world.get_step_derivatives()
+    except RuntimeError as error:
+        assert "NUMBA_DISABLE_JIT" in str(error)
+        assert np.array_equal(world.state_vector, np.load(sys.argv[1]))
+    else:
+        raise AssertionError("there are no dual numbers in plain Python")
+"""
+
+
+@pytest.mark.parametrize(
+    "script", [ISLANDS, SENSORS, DIFFERENTIABLE], ids=["islands", "sensors", "differentiable"]
+)
+def test_worlds_without_the_compiler(script, tmp_path):
+    """A small island first: its arrays must not be those of the larger one. Readings between the steps: what
+    is saved for them must not take the place of the arenas in the list of known addresses."""
+    compiled, plain = both_ways(script, tmp_path)
+    np.testing.assert_allclose(plain, compiled, rtol=0, atol=1e-9)

@@ -88,3 +88,60 @@ def test_what_a_rollout_is_given_is_checked():
         run.vjp(np.zeros((2, 12)))
     with pytest.raises(ValueError, match="control tangents"):
         run.jvp(np.zeros(12), np.zeros((2, 6)))
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "RK4"])
+def test_the_reverse_pass_is_the_product_of_jacobians(integrator, monkeypatch):
+    """Through formulas and through dual numbers; each step is repeated once, and sqrt(T) states are kept."""
+    text = CHEETAH.read_text().replace("<option ", f'<option integrator="{integrator}" ')
+    scene = msd.from_str(text, format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    world, rng = sx.World.from_scene(scene), np.random.default_rng(6)
+    world.step(n=60)
+    other, steps = world.clone(), 17
+    controls = 0.1 * rng.normal(size=(steps, world.control_space().dimension))
+    made = []
+    for row in controls:
+        other.control_vector = row
+        other.step()
+        made.append(other.get_step_derivatives())
+    run = sx.diff.rollout(world, controls)
+    np.testing.assert_array_equal(run.states[-1], other.state_vector)
+    assert (made[0].provenance["state_jacobian"] is sx.Provenance.ANALYTIC) == (integrator == "Euler")
+    losses = rng.normal(size=(steps + 1, len(made[0].state_names)))
+    g, by_control = losses[-1], np.zeros(controls.shape)
+    for t in range(steps - 1, -1, -1):
+        by_control[t] = g @ made[t].control_jacobian
+        g = g @ made[t].state_jacobian + losses[t]
+
+    repeated, step = [], sx.World.step
+    monkeypatch.setattr(sx.World, "step", lambda self, *a, **k: (repeated.append(1), step(self, *a, **k)))
+    back = run.vjp(losses)
+    assert len(repeated) == steps and len(run._checkpoints) == 5
+    for found, expected in ((back.state, g), (back.controls, by_control)):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_the_gradient_by_parameters_through_contacts():
+    """Mass of a thigh and damping of its joint, of a cheetah, against differences of rollouts."""
+    world, rng = cheetah(), np.random.default_rng(7)
+    robot = world.multibodies[0]
+    thigh, hip = robot.links["bthigh"], robot.joints["bthigh"]
+    # one that follows from shapes would be scaled with the mass
+    thigh.inertia = np.array(thigh.inertia)
+    world.step()
+    world.add_differentiable_parameter(thigh, sx.PhysicalParameter.MASS)
+    world.add_differentiable_parameter(hip, sx.PhysicalParameter.DAMPING)
+    start = world.get_state(world.state_space())
+    controls = 0.1 * rng.normal(size=(50, world.control_space().dimension))
+    g = rng.normal(size=start.tangent_dimension)
+    back = sx.diff.rollout(world, controls).vjp(g)
+    assert world.compute_step_metrics().active_contact_count > 0
+    mass, damping, h = thigh.mass, np.array(hip.damping_coefficient), 1e-6
+    for k, change in enumerate(((h, 0.0), (0.0, h))):
+        ends = []
+        for side in (-1.0, 1.0):
+            thigh.mass, hip.damping_coefficient = mass + side * change[0], damping + side * change[1]
+            ends.append(final(world, start, controls))
+        difference = g @ (ends[1] - ends[0]) / (2.0 * h)
+        assert back.parameters[k] == pytest.approx(difference, rel=1e-4)

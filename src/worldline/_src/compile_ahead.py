@@ -37,7 +37,7 @@ _FEWEST = 3
 """Stages for which it is worth to start a process, which takes two seconds."""
 _SERVE = "from worldline._src.compile_ahead import serve; serve()"
 
-_MORE_SCALARS = "worldline._src.duals.kind"
+_MORE_SCALARS = "worldline._src.duals.parameter_kind"
 """What adds to `SCALARS`; it stands above this file, so it is imported by its name."""
 
 _lock = threading.Lock()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.duals.kind import DUAL7, PLAIN
+from worldline._src.duals.parameter_kind import DUAL7_OWN
 from worldline._src.jit import Entry, Unit
 from worldline._src.scalar.lanes import native_width
 
@@ -16,7 +17,7 @@ def scalars(level: str | None = None) -> tuple[str, ...]:
     """Names of the scalars that run on a level of processors, or on this one."""
     widths = WIDTHS[level] if level else sorted({4, native_width()})
     lanes = [f"lanes{width}" for width in widths]
-    return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7")
+    return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7", "dual7own")
 
 
 def units(scalar: str) -> list[Unit]:
@@ -42,10 +43,12 @@ def units(scalar: str) -> list[Unit]:
     from worldline._src.step.derivative_stages import factor_mass, settle_islands
     from worldline._src.step.evaluate import SCALARS
     from worldline._src.step.stage_links import all_stages
-    from worldline._src.step.step_derivatives import dual_stages
+    from worldline._src.step.step_derivatives import dual_stages, parameter_stages
 
     if scalar == "dual7":
         return [*(stage.unit(DUAL7) for stage in dual_stages()), settle_islands.unit(PLAIN)]
+    if scalar == "dual7own":
+        return [stage.unit(DUAL7_OWN) for stage in parameter_stages()]
     if scalar.endswith("own"):
         return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.OWN_STAGES]
     wanted = [*programs.ALL, *stepping.PROGRAMS]

@@ -132,8 +132,8 @@ def capabilities() -> tuple[Capability, ...]:
             (),
             "of the state after a step of a World or of each world of a batch, on its active set: dual "
             "numbers through all stages, implicit differentiation of rows that Newton's method solved, with "
-            "relaxed complementarity or with springs between shapes that do not touch if asked for; gravity "
-            "by dual numbers, other parameters by differences. "
+            "relaxed complementarity or with springs between shapes that do not touch if asked for; "
+            "parameters by dual numbers, by differences where a parameter decides which stages there are. "
             "Refused by name: the variational family, implicit velocity, deep overlap of hard contacts, "
             "contacts of surfaces, and of cylinders, cones and ellipsoids with each other, sleeping, "
             "functions of the user",

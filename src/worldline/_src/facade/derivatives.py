@@ -8,7 +8,7 @@ those of `World.control_space()`. Where numbers come from stands in `step/step_d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import OperationError
-from worldline._src.facade import persistence, physical_parameters, state_vectors, values
+from worldline._src.facade import parameter_derivatives, state_vectors, values
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.phantom_contacts import phantom_terms
 from worldline._src.facade.physical_parameters import Numbers, numbered, numbers_of
@@ -25,15 +25,13 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.analytic_step import SOURCES
-from worldline._src.step.step_derivatives import Outcome, Seeds, Sensitivities, StepTangent, replayed_from
+from worldline._src.step.step_derivatives import Outcome, Seeds, Sensitivities, StepTangent
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.state_space import StateSpace
     from worldline._src.facade.world_runtime import WorldRuntime
 
-_DIFFERENCE = 1e-5
-"""Step of differences by a parameter, relative to it; in its unit where it is zero."""
 _KINK = 5e-7
 """Difference of one-sided and central differences, relative to the column, beyond which there is a kink."""
 
@@ -65,6 +63,8 @@ class StepGradient(NamedTuple):
     """By the state, on its tangent, (tangent dimension,)."""
     control: Array
     """By the controls, (control dimension,)."""
+    parameter: Array
+    """By the parameters of `add_differentiable_parameter`, (their numbers,)."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ def get_step_derivatives(world: WorldRuntime) -> StepDerivatives:
     tangent, layout = require_tangent(world), _layout(world)
     A, B = _jacobians(world, tangent, layout)
     parameters = [numbers_of(world, one) for one in world._parameters]
-    P = _by_parameters(world, tangent, parameters, exact=True)[layout.tangent]
+    P = parameter_derivatives.by_parameters(world, tangent, parameters)[layout.tangent]
     names = tuple(name for one in parameters for name in one.names)
     return StepDerivatives(
-        A, B, P, layout.state_names, layout.control_names, names, _provenance(world, parameters)
+        A, B, P, layout.state_names, layout.control_names, names, _provenance(world, tangent, parameters)
     )
 
 
@@ -151,14 +151,15 @@ def apply_step_vjp(world: WorldRuntime, loss_gradient: VectorLike) -> StepGradie
     """See `World.apply_step_vjp`."""
     tangent, layout = require_tangent(world), _layout(world)
     g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
+    by_parameter = g @ parameter_jacobian(world) if world._parameters else np.zeros(0)
     mode = world.contact_gradient_mode
     if mode is ContactGradientMode.ANALYTIC:
         made = tangent.gradient(np.ascontiguousarray(g), layout.tangent, layout.controls)
         if made is not None:
             n = len(g)
-            return StepGradient(made[:n], made[n:])
+            return StepGradient(made[:n], made[n:], by_parameter)
     A, B = _jacobians(world, tangent, layout)
-    return StepGradient(g @ A, g @ B)
+    return StepGradient(g @ A, g @ B, by_parameter)
 
 
 def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> Array:
@@ -179,7 +180,7 @@ def parameter_jacobian(world: WorldRuntime) -> Array:
     """Derivatives of the last step by the parameters of the World."""
     tangent, layout = require_tangent(world), _layout(world)
     parameters = [numbers_of(world, one) for one in world._parameters]
-    return _by_parameters(world, tangent, parameters)[layout.tangent]
+    return parameter_derivatives.by_parameters(world, tangent, parameters)[layout.tangent]
 
 
 def jacobians(world: WorldRuntime) -> tuple[Array, Array]:
@@ -337,29 +338,28 @@ def _control_fields(
     }
 
 
-def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, Provenance]:
+def _provenance(
+    world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers]
+) -> Mapping[str, Provenance]:
     constraints = world._live().constraints
-    origins = {_parameter_provenance(world, one) for one in parameters}
-    of_all = Provenance.FINITE_DIFFERENCE if origins else Provenance.UNSUPPORTED
+    in_duals = parameter_derivatives.in_duals(world, tangent, parameters)
     mode = world.contact_gradient_mode
     smoothed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
-    analytic = not smoothed and require_tangent(world).is_analytic
+    analytic = not smoothed and tangent.is_analytic
     of_steps = Provenance.ANALYTIC if analytic else Provenance.DUAL
     made = {
         "state_jacobian": of_steps,
         "control_jacobian": of_steps,
-        "parameter_jacobian": origins.pop() if len(origins) == 1 else of_all,
+        "parameter_jacobian": Provenance.UNSUPPORTED,
     }
+    if parameters:
+        made["parameter_jacobian"] = Provenance.DUAL if all(in_duals) else Provenance.FINITE_DIFFERENCE
+        if len(set(in_duals)) > 1:
+            # which columns are not differences
+            exact = [one for one, is_dual in zip(parameters, in_duals, strict=True) if is_dual]
+            made |= {name: Provenance.DUAL for one in exact for name in one.names}
     if analytic:
         made["joint forces"] = Provenance.DUAL
-    if origins:
-        # of both kinds: which columns are not differences
-        made |= {
-            name: Provenance.DUAL
-            for one in parameters
-            if _parameter_provenance(world, one) is Provenance.DUAL
-            for name in one.names
-        }
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
         made["open contacts"] = Provenance.SURROGATE
     if constraints is not None and constraints.constrains:
@@ -367,77 +367,6 @@ def _provenance(world: WorldRuntime, parameters: list[Numbers]) -> Mapping[str, 
         if constraints.collision is not None:
             made["contact geometry"] = Provenance.DUAL
     return MappingProxyType(made)
-
-
-# ---- parameters
-
-
-def _parameter_provenance(world: WorldRuntime, one: Numbers) -> Provenance:
-    """Gravity acts as forces at centres of mass, which have derivatives; all else is differenced."""
-    compensated = world._live().sim.plan().actuated_gravity_compensation
-    return Provenance.DUAL if one.array == "gravity" and not compensated else Provenance.FINITE_DIFFERENCE
-
-
-def _by_gravity(world: WorldRuntime, tangent: StepTangent) -> list[Array]:
-    """Derivatives by gravity: along forces m (1 - compensation) at all centres of mass, axis by axis."""
-    model = world._live().model
-    weight = np.asarray(model.body_mass) * (1.0 - np.asarray(model.body_gravcomp))
-    forces = np.zeros((3, model.body_count, 6))
-    for k in range(3):
-        forces[k, :, 3 + k] = weight
-    return list(tangent.differentiate(Seeds(body_f=forces.reshape(3, -1))).rows.T)
-
-
-def _by_parameters(
-    world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers], exact: bool = False
-) -> Array:
-    """Derivatives of the last step by parameters: differences of fourth order, made on a copy of the World.
-
-    Those that have dual numbers take them where all has to be `exact`.
-    """
-    sim = world._live().sim
-    size = 2 * world._live().model.joint_dof_count + len(sim.activation)
-    columns: list[Array] = []
-    origins = [
-        _parameter_provenance(world, one) if exact else Provenance.FINITE_DIFFERENCE for one in parameters
-    ]
-    copy = _copy_of(world, tangent, parameters) if Provenance.FINITE_DIFFERENCE in origins else None
-    for one, origin in zip(parameters, origins, strict=True):
-        if origin is Provenance.DUAL:
-            columns += _by_gravity(world, tangent)
-            continue
-        assert copy is not None
-        start = physical_parameters.read(copy, one)
-        for k, x in enumerate(start.tolist()):
-            h = _DIFFERENCE * (abs(x) if x != 0.0 else 1.0)
-            # numbers that must not be negative are differenced from above where they are zero
-            shifts = (-2.0, -1.0, 1.0, 2.0) if one.signed or x != 0.0 else (0.0, 1.0, 2.0)
-            ends: list[Outcome] = []
-            for multiple in shifts:
-                change = np.zeros(len(start))
-                change[k] = multiple * h
-                physical_parameters.shift(copy, one, change)
-                ends.append(replayed_from(copy.sim, tangent.kept, grows=True))
-                physical_parameters.shift(copy, one, -change)
-            if len(shifts) == 4:
-                # (8 (f(h) - f(-h)) - (f(2 h) - f(-2 h))) / 12 h
-                near, far = tangent.difference(ends[1], ends[2]), tangent.difference(ends[0], ends[3])
-                columns.append((8.0 * near - far) / (12.0 * h))
-            else:
-                near, far = (tangent.difference(ends[0], end) for end in ends[1:])
-                columns.append((4.0 * near - far) / (2.0 * h))
-    return np.array(columns).reshape(-1, size).T
-
-
-def _copy_of(world: WorldRuntime, tangent: StepTangent, parameters: list[Numbers]) -> Runtime:
-    """A copy whose parameters are changed; kept until those of the World change."""
-    version = world._live().version
-    if tangent.copy is None or tangent.copy[0] != version:
-        copy = persistence.clone_world(world)
-        for numbers in parameters:
-            physical_parameters.take_over(copy._live(), world._live(), numbers)
-        tangent.copy = version, copy
-    return tangent.copy[1]._live()
 
 
 # ---- comparison with differences
@@ -448,34 +377,37 @@ def check_derivatives(world: WorldRuntime, step: float) -> DerivativeCheck:
     tangent, layout = require_tangent(world), _layout(world)
     h = values.positive(step, "step")
     n, m = len(layout.state_names), len(layout.control_names)
+    parameters = [numbers_of(world, one) for one in world._parameters]
+    P = parameter_derivatives.by_parameters(world, tangent, parameters)[layout.tangent]
     A, B = _jacobians(world, tangent, layout, ContactGradientMode.ANALYTIC)
-    exact, names = np.concatenate([A, B], axis=1), (*layout.state_names, *layout.control_names)
-    still = tangent.replayed(Seeds())
+    exact, still = np.concatenate([A, B, P], axis=1), tangent.replayed(Seeds())
+
+    def around() -> Iterator[tuple[str, float, list[Outcome]]]:
+        """Every column, with the step of its differences and steps from around the start."""
+        for k, name in enumerate((*layout.state_names, *layout.control_names)):
+            e = np.zeros((1, n + m))
+            e[0, k] = h
+            changes = (_seeds(world, layout, s * e[:, :n], s * e[:, n:]) for s in (-2.0, -1.0, 1.0, 2.0))
+            yield name, h, [tangent.replayed(change) for change in changes]
+        yield from parameter_derivatives.steps_around(world, tangent, parameters)
+
     errors: dict[str, float] = {}
     changed: list[str] = []
-    largest, worst = 0.0, (names[0] if names else "", names[0] if names else "")
-    for k, name in enumerate(names):
-        e = np.zeros((1, n + m))
-        e[0, k] = h
-        ends = [
-            tangent.replayed(_seeds(world, layout, s * e[:, :n], s * e[:, n:]))
-            for s in (-2.0, -1.0, 1.0, 2.0)
-        ]
-        # of fourth order: (8 (f(h) - f(-h)) - (f(2 h) - f(-2 h))) / 12 h
-        near, far = tangent.difference(ends[1], ends[2]), tangent.difference(ends[0], ends[3])
-        column = (8.0 * near - far)[layout.tangent] / (12.0 * h)
+    largest, worst = 0.0, ("", "")
+    for k, (name, size, ends) in enumerate(around()):
+        column = parameter_derivatives.slope_of(size, ends, tangent.difference)[layout.tangent]
         scale = max(1.0, float(np.abs(column).max(initial=0.0)))
         # of second order, from one side: they disagree where a derivative jumps nearby
-        bent = False
-        for side, one, two in ((1.0, ends[2], ends[3]), (-1.0, ends[1], ends[0])):
+        bent, sides = False, ((1.0, *ends[-2:]), (-1.0, *ends[1::-1])) if len(ends) == 4 else ()
+        for side, one, two in sides:
             moved = 4.0 * tangent.difference(still, one) - tangent.difference(still, two)
-            off = side * moved[layout.tangent] / (2.0 * h) - column
+            off = side * moved[layout.tangent] / (2.0 * size) - column
             bent = bent or float(np.abs(off).max(initial=0.0)) > _KINK * scale
         if bent or any(end.active_set != still.active_set for end in ends):
             changed.append(name)
             continue
         off = np.abs(column - exact[:, k]) / scale
         errors[name] = float(off.max(initial=0.0))
-        if errors[name] > largest:
+        if not errors[name] <= largest or not any(worst):
             largest, worst = errors[name], (layout.state_names[int(np.argmax(off))], name)
     return DerivativeCheck(largest, worst, tuple(changed), MappingProxyType(errors))

@@ -1,10 +1,13 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives over many steps of one World, with checkpoints.
+"""Derivatives over many steps of one World: forward along a direction, and in reverse with checkpoints.
 
-Steps are made again on a clone when derivatives are asked for. Going back needs the Jacobians of all steps in
-reverse order: states are kept at about sqrt(T) checkpoints, and Jacobians of one segment between two of them
-at a time, so memory grows with the square root of the number of steps.
+Steps are made again on a clone when derivatives are asked for. The reverse pass, g_t = A_t^T g_(t+1) + l_t
+with the losses l_t by states, and B_t^T g_(t+1) by controls, needs what every step began with in reverse
+order. The World's state is kept at about sqrt(T) checkpoints while it is stepped; the steps of one segment
+between two of them are repeated at a time, and their starts kept. So memory beyond the returned states
+grows with the square root of the number of steps, and time with their number: each is repeated once, and its
+gradient taken once.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ class RolloutGradient(NamedTuple):
     """By the first state, on its tangent, (tangent dimension,)."""
     controls: Array
     """By the controls of every step, (steps, control dimension)."""
+    parameters: Array
+    """By the parameters that the World had when it was stepped, (their numbers,)."""
 
 
 class DifferentiableRollout(FixedAttributes):
@@ -46,8 +51,8 @@ class DifferentiableRollout(FixedAttributes):
     states: Array
     controls: Array
 
-    def __init__(self, clone: World, states: Array, controls: Array) -> None:
-        self._clone = clone
+    def __init__(self, clone: World, states: Array, controls: Array, checkpoints: list[WorldState]) -> None:
+        self._clone, self._checkpoints = clone, checkpoints
         self._start: WorldState = clone.get_state(clone.state_space())
         self.states, self.controls = read_only(states), read_only(controls)
 
@@ -83,7 +88,7 @@ class DifferentiableRollout(FixedAttributes):
         return out
 
     def vjp(self, d_loss_d_states: VectorLike) -> RolloutGradient:
-        """The gradient of a loss by the first state and the controls.
+        """The gradient of a loss by the first state, the controls and the parameters of the World.
 
         Args:
             d_loss_d_states: by all states, (steps + 1, tangent dimension), or by the last one alone,
@@ -96,31 +101,27 @@ class DifferentiableRollout(FixedAttributes):
             by_state[-1] = values.dof_vector(given, size, "d_loss_d_states")
         else:
             by_state = values.shaped(given, by_state.shape, "d_loss_d_states")
-        stride = max(1, math.isqrt(steps))
-        kept = self._checkpoints(stride)
+        stride, clone = _stride(steps), self._clone
         g, by_control = by_state[-1].copy(), np.zeros(self.controls.shape)
+        by_parameter = np.zeros(clone.num_differentiable_parameters)
         for first in range((steps - 1) // stride * stride, -1, -stride):
-            self._clone.set_state(kept[first // stride])
-            made: list[tuple[Array, Array]] = []
+            clone.set_state(self._checkpoints[first // stride])
+            starts: list[dict[str, Array]] = []
             for t in range(first, min(first + stride, steps)):
                 self._step(t)
-                made.append(derivatives.jacobians(self._clone))
-            for t in range(first + len(made) - 1, first - 1, -1):
-                A, B = made.pop()
-                by_control[t] = g @ B
-                g = g @ A + by_state[t]
-        return RolloutGradient(g, by_control)
+                starts.append(derivatives.require_tangent(clone).saved())
+            tangent = derivatives.require_tangent(clone)
+            for t in range(first + len(starts) - 1, first - 1, -1):
+                tangent.return_to(starts.pop())
+                made = derivatives.apply_step_vjp(clone, g)
+                by_control[t], g = made.control, made.state + by_state[t]
+                by_parameter += made.parameter
+        return RolloutGradient(g, by_control, by_parameter)
 
-    def _checkpoints(self, stride: int) -> list[WorldState]:
-        """States before every `stride`th step."""
-        clone = self._clone
-        kept: list[WorldState] = []
-        clone.set_state(self._start)
-        for t in range(len(self.controls)):
-            if t % stride == 0:
-                kept.append(clone.get_state(clone.state_space()))
-            self._step(t)
-        return kept
+
+def _stride(steps: int) -> int:
+    """Steps from one checkpoint to the next."""
+    return max(1, math.isqrt(steps))
 
 
 def rollout(world: World, controls: VectorLike) -> DifferentiableRollout:
@@ -140,8 +141,11 @@ def rollout(world: World, controls: VectorLike) -> DifferentiableRollout:
     if not np.isfinite(rows).all():
         raise ArgumentError("controls must contain only finite values")
     clone, states = persistence.clone_world(world), [state_vectors.get_vector(world)]
-    for row in rows:
+    stride, checkpoints = _stride(len(rows)), list["WorldState"]()
+    for t, row in enumerate(rows):
+        if t % stride == 0:
+            checkpoints.append(world.get_state(world.state_space()))
         state_vectors.set_vector(world, row, "controls", control=True)
         world.step()
         states.append(state_vectors.get_vector(world))
-    return DifferentiableRollout(clone, np.array(states), rows.copy())
+    return DifferentiableRollout(clone, np.array(states), rows.copy(), checkpoints)

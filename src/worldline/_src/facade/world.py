@@ -1787,7 +1787,7 @@ class World(KnownNames):
 
         It costs two to four steps where forces act on single joints or in contacts of the impedance model:
         the gradient goes back through one solve with the factor of the Hessian. Otherwise it is the product
-        with the matrices of `get_step_derivatives`.
+        with the matrices of `get_step_derivatives`. Gradients by parameters always are.
 
         Example:
             >>> import numpy as np
@@ -1835,8 +1835,8 @@ class World(KnownNames):
             parameter: which one.
             lower_bound, upper_bound: kept for optimisers; steps do not look at them.
 
-        These columns are differences of fourth order of the last step on a copy of the World. Clones have
-        the same parameters; files do not keep them.
+        These columns come from dual numbers. A parameter that decides which stages a step has is differenced
+        on a copy of the World; `provenance` tells. Clones have the same parameters; files do not keep them.
 
         Example:
             >>> from worldline import simulation as sx

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.duals.kind import DIRECTIONS, DOUBLES, PLAIN, dual_address
+from worldline._src.duals.kind import DIRECTIONS, DOUBLES, DUAL7, PLAIN
 from worldline._src.errors import CapabilityError
 from worldline._src.jit import Stage, entry, outline
 from worldline._src.kernels.constraints import tables as t
@@ -213,6 +213,9 @@ class DualStep:
     the solution of every evaluation.
     """
 
+    kind = DUAL7
+    """The scalar that stages are compiled for."""
+
     def __init__(self, sim: Simulation, relaxed: bool, kept: dict[str, Array]) -> None:
         self.kept = kept
         """What the step began with, by field."""
@@ -223,7 +226,7 @@ class DualStep:
         self.solves: list[Solves] = []
         self._offsets, model = sim.model.arenas.offsets, sim.model
         index, constant, arguments, _ = sim.sets[MULTIBODY]
-        self._trees = _as_duals(new_arena(model, "float"))
+        self._trees, constant = as_duals(new_arena(model, "float")), self._constants(constant)
         sizes = {name: sim.field(name).size for name in KEPT}
         sets: list[tuple[np.ndarray, ...]] = [(index, constant, arguments, self._trees)] * (COLLISION + 1)
         constraints = sim.constraints
@@ -245,31 +248,40 @@ class DualStep:
         self._ends = dict(zip(ends, np.cumsum([0, *(sizes[name] for name in ends)]).tolist(), strict=False))
         self._outputs = np.array([(places[name], sizes[name], self._ends[name]) for name in ends], np.int64)
 
+    def _address(self, stage: Stage) -> int:
+        """The address of a stage's machine code for dual numbers, compiled when there is none."""
+        return stage.address(self.kind)
+
+    def _constants(self, numbers: Array) -> Array:
+        """The arena of constants of a model as stages read it."""
+        return numbers
+
     def _lay_out_rows(self, constraints: Constraints, sets: list[tuple[np.ndarray, ...]]) -> None:
         """Arenas of constraints and collision, with the addresses of stages and arenas in dual numbers."""
         block, collision = constraints.block, constraints.collision
-        self._rows = _as_duals(block.d)
+        self._rows = as_duals(block.d)
         self._m, self._args = block.m.copy(), block.args.copy()
-        sets[CONSTRAINT] = (self._m, block.c, self._args, self._rows)
-        links = {t.TREE_D: address_of(self._trees)}
+        sets[CONSTRAINT] = (self._m, self._constants(block.c), self._args, self._rows)
+        links = {t.TREE_C: address_of(sets[MULTIBODY][1]), t.TREE_D: address_of(self._trees)}
         if collision is not None:
-            collision_d, self._collision_args = _as_duals(collision.d), collision.args.copy()
-            sets[COLLISION] = (collision.m, collision.c, self._collision_args, collision_d)
+            collision_d, self._collision_args = as_duals(collision.d), collision.args.copy()
+            constants = self._constants(collision.c)
+            sets[COLLISION] = (collision.m, constants, self._collision_args, collision_d)
             links |= {
                 t.COLLISION_ARGS: address_of(self._collision_args),
                 t.COLLISION_D: address_of(collision_d),
             }
             if constraints.step_plan.convex_pairs:
                 needed = FAMILY_LINKS[CONVEX]
-                shared = np.array([dual_address(LINKED[k]) for k in needed], np.int64)
+                shared = np.array([self._address(LINKED[k]) for k in needed], np.int64)
                 self._alive.append(shared)
                 self._redirect_links = [
                     (INTEGERS, address_of(shared) + 8 * i, address_of(self._collision_args) + 8 * k, 1)
                     for i, k in enumerate(needed)
                 ]
         makers = [row.stage for row in called_stages(constraints.step_plan) if row.link is None]
-        called = {t.FIRST_ROW_LINK + k: dual_address(one) for k, one in enumerate(makers)}
-        called[t.MASS_LINK] = dual_address(mass_of_island)
+        called = {t.FIRST_ROW_LINK + k: self._address(one) for k, one in enumerate(makers)}
+        called[t.MASS_LINK] = self._address(mass_of_island)
         # addresses that take the place of those of plain numbers, as operations
         link, program = (int(block.m[t.TABLE.entry[name]]) for name in ("link", "program"))
         places = {link + k: x for k, x in links.items()} | {program + k: x for k, x in called.items()}
@@ -306,7 +318,7 @@ class DualStep:
                 if stage is solve_islands:
                     instead = [(self._solve, CONSTRAINT)]
                 for one, where in instead:
-                    dual.append((CALL, dual_address(one), where, 0))
+                    dual.append((CALL, self._address(one), where, 0))
         self._plain, self._dual = (np.array(made, np.int64).reshape(-1, OPERATION) for made in (plain, dual))
 
     def _make_first(self, sim: Simulation) -> None:
@@ -386,7 +398,7 @@ IN_DUALS: dict[str, list[tuple[Stage, int]]] = {
 """Stages that run in dual numbers in the place of others, by the names of these."""
 
 
-def _as_duals(numbers: Array) -> Array:
+def as_duals(numbers: Array) -> Array:
     """An arena of duals with these values and no derivatives."""
     duals = aligned_zeros(DOUBLES * numbers.size)
     duals[::DOUBLES] = numbers.reshape(-1)

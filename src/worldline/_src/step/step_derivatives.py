@@ -36,9 +36,10 @@ from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, ta
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.island_stages import mass_of_island, solve_islands
+from worldline._src.step.parameter_step import ConstantSlopes, ParameterStep
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_snapshot import Snapshot
-from worldline._src.step.step_table import CONSTRAINT, LOG, TABLE, USER, Phase, StepPlan, may_hold
+from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, TABLE, USER, Phase, StepPlan, may_hold
 
 _REFUSED = {
     "variational": "the variational family",
@@ -130,14 +131,15 @@ class StepTangent:
         self._bound: tuple[Any, ...] | None = None
         self._schedule: Any = None
         self._made: dual.DualStep | None = None
+        self._of_parameters: tuple[dict[str, Array], ParameterStep] | None = None
         self._local: tuple[int, bool] | None = None
         """Whether the forces of a step are local, with the number of preparations it was found for."""
         self._analytic: AnalyticStep | None = None
         self._fields = {name: sim.field(name) for name in dual.KEPT}
         self.layout: tuple[int, Any] | None = None
         """Where the numbers of a World are among those of the model, with the version it was made for."""
-        self.copy: tuple[int, Any] | None = None
-        """A copy of the World for differences by parameters, with the version it was made for."""
+        self.by_parameters: Any = None
+        """What derivatives by parameters need besides the state; see `facade/parameter_derivatives.py`."""
         # forces on bodies are a control: the step looks at them even where there are none
         sim.has_wrenches = True
         sim.reconfigure()
@@ -188,6 +190,16 @@ class StepTangent:
             raise OperationError("the world changed since its last step; step again before derivatives")
         return self._kept.values
 
+    def saved(self) -> dict[str, Array]:
+        """A copy of what the last step began with, for `return_to`."""
+        return {name: numbers.copy() for name, numbers in self.kept.items()}
+
+    def return_to(self, saved: dict[str, Array]) -> None:
+        """Differentiate an earlier step from now on, until the next one is made."""
+        kept = self.kept
+        for name, numbers in saved.items():
+            kept[name][...] = numbers
+
     # ---- coordinates and displacements
 
     def _rates(self, q: Array, displacement: Array) -> Array:
@@ -231,6 +243,28 @@ class StepTangent:
             if isinstance(duals, ColumnStep):
                 return self._columns(duals, seeds)
             return self._directions(duals, kept, seeds)
+        finally:
+            self._present.put()
+
+    def by_constants(self, slopes: ConstantSlopes) -> Sensitivities:
+        """Derivatives of the state after the last step by parameters, through the constants of the model."""
+        kept, sim = self.kept, self._sim
+        self._bind()
+        made = self._of_parameters
+        if (
+            made is None
+            or made[0] is not kept
+            or made[1].key != key_of(sim, False)
+            or made[1].given is not slopes
+        ):
+            self._require_supported()
+            made = self._of_parameters = kept, ParameterStep(sim, kept, slopes)
+        self._present.take()
+        try:
+            self._kept.put()
+            made[1].repeat(sim)
+            self._require_solved(made[1])
+            return self._tangents(made[1].by_parameters(), len(slopes.slopes[MULTIBODY]))
         finally:
             self._present.put()
 
@@ -353,7 +387,10 @@ class StepTangent:
             slopes["q_target"] = self._rates(kept["q_target"], given["q_target"])
         if "velocity" in slopes:
             slopes["v"] = slopes.pop("velocity")
-        made = duals.run(slopes, n)
+        return self._tangents(duals.run(slopes, n), n)
+
+    def _tangents(self, made: dict[str, Array], n: int) -> Sensitivities:
+        """Derivatives of coordinates, velocities and activations after the step as tangents."""
         if n:
             self._require_same(np.concatenate([made[name][:, 0] for name in ("q", "v", "activation")]))
         q, v, activation = (made[name] for name in ("q", "v", "activation"))
@@ -454,21 +491,18 @@ def _active_set(sim: Simulation) -> bytes:
 
 
 def dual_stages() -> list[Stage]:
-    """Every stage that derivatives of steps run in dual numbers."""
+    """Every stage that derivatives of steps by state and controls run in dual numbers."""
+    made = derivative_stages
+    found = [made.relax_islands, made.residual_of_dynamics, made.residual_of_forces]
+    found += [made.linearize_accelerations, made.damp_linearized, linearize_joints, linearize_contacts]
+    return [*parameter_stages(), *found]
+
+
+def parameter_stages() -> list[Stage]:
+    """Every stage that derivatives of steps by parameters run in dual numbers."""
     never = frozenset((*_REFUSED, "fixed"))
-    found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]] + [mass_of_island]
-    found += [
-        derivative_stages.differentiate_islands,
-        derivative_stages.relax_islands,
-        derivative_stages.residual_of_dynamics,
-        derivative_stages.residual_of_forces,
-    ]
-    found += [
-        derivative_stages.linearize_accelerations,
-        derivative_stages.damp_linearized,
-        linearize_joints,
-        linearize_contacts,
-    ]
+    found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]]
+    found += [mass_of_island, derivative_stages.differentiate_islands]
     for row in TABLE:
         left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
         left_out = left_out or row.stage is solve_islands

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.jit import DISABLED
 from worldline._src.scalar.memory import address_of
 from worldline._src.step.dual_step import INTEGERS, OPERATION, run_once
 
@@ -29,6 +30,10 @@ class Snapshot:
     def bind(self, arrays: dict[str, np.ndarray]) -> None:
         """Take and put back other arrays from now on, of the same names and sizes."""
         self._arrays = arrays
+        self.taking = self.putting = np.zeros((0, OPERATION), np.int64)
+        if DISABLED:
+            # plain Python knows a block by its address, and an array at the start of an arena has the same
+            return
         pairs = [(one, self.values[name]) for name, one in arrays.items() if one.size]
         # doubles are copied as integers are
         take = [(INTEGERS, address_of(one), address_of(copy), one.size) for one, copy in pairs]
@@ -37,8 +42,16 @@ class Snapshot:
 
     def take(self) -> None:
         """Copy the arrays."""
+        if DISABLED:
+            for name, one in self._arrays.items():
+                self.values[name][...] = one
+            return
         run_once(self.taking, _NO_SETS)
 
     def put(self) -> None:
         """Give the arrays the values of the copies."""
+        if DISABLED:
+            for name, one in self._arrays.items():
+                one[...] = self.values[name]
+            return
         run_once(self.putting, _NO_SETS)

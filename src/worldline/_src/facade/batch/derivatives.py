@@ -91,7 +91,7 @@ def apply_step_vjp(batch: WorldBatch, loss_gradient: VectorLike, threads: int) -
     size = worlds[0].get_state(worlds[0].state_space()).tangent_dimension
     g = values.shaped(loss_gradient, (len(worlds), size), "d_loss_d_next_state")
     made = _of_each(workers, lambda i: derivatives.apply_step_vjp(worlds[i], g[i]), len(worlds))
-    return StepGradient(np.array([one.state for one in made]), np.array([one.control for one in made]))
+    return StepGradient(*(np.array(part) for part in zip(*made, strict=True)))
 
 
 def apply_step_jvp(batch: WorldBatch, state: VectorLike, control: VectorLike | None, threads: int) -> Array:
@@ -154,7 +154,8 @@ class BatchRollout(NamedTuple):
                 (worlds, tangent dimension); on their tangents.
 
         Returns:
-            `state` (worlds, tangent dimension) and `controls` (worlds, steps, control dimension).
+            `state` (worlds, tangent dimension), `controls` (worlds, steps, control dimension), `parameters`
+            (worlds, their numbers).
         """
         runs = self.rollouts
         given = values.array(d_loss_d_states, "d_loss_d_states")
@@ -164,9 +165,7 @@ class BatchRollout(NamedTuple):
                 f"{given.shape}"
             )
         made = _of_each(self.workers, lambda i: runs[i].vjp(given[i]), len(runs))
-        return RolloutGradient(
-            np.array([one.state for one in made]), np.array([one.controls for one in made])
-        )
+        return RolloutGradient(*(np.array(part) for part in zip(*made, strict=True)))
 
 
 def batch_rollout(batch: WorldBatch, controls: VectorLike, threads: int) -> BatchRollout:
