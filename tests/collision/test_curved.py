@@ -126,6 +126,17 @@ def test_the_normal_of_curved_shapes_has_all_digits():
         assert answer.point_a[k] == pytest.approx(R @ ellipsoid(R.T @ n), abs=1e-10)
 
 
+@pytest.mark.parametrize("other", ["box", "cylinder", "hull"])
+def test_the_deepest_point_of_an_ellipsoid_has_all_digits(other):
+    # the point of an ellipsoid farthest along the normal, in closed form, whatever face, edge or corner it is in
+    poses, answer = found(("ellipsoid", other), spread=0.8, count=600)
+    deep = np.flatnonzero(answer.distance < -1e-3)
+    assert len(deep) > 300
+    R = Rotation.from_quat(poses[deep, 0, 3:]).as_matrix()
+    wanted = np.array([r @ ellipsoid(r.T @ n) for r, n in zip(R, answer.normal[deep], strict=True)])
+    np.testing.assert_allclose(answer.point_a[deep], wanted, atol=1e-9)
+
+
 def test_climbing_a_large_hull_finds_its_farthest_vertex():
     # the lowest vertex over a plane, from wherever the climb starts
     rng = np.random.default_rng(5)

@@ -41,6 +41,69 @@ def test_distances(world):
     assert world.distance(a, None).distance == pytest.approx(-0.25, abs=1e-12)
 
 
+def test_a_single_ray_is_one_of_many(world):
+    # tuples of floats and arrays are read by compiled code, everything else takes the way of many rays
+    rng = np.random.default_rng(3)
+    starts, ends = rng.uniform((-1, -1, 0.1), (4, 1, 4), (200, 3)), rng.uniform(-1, 4, (200, 3))
+    strided = np.zeros((200, 5, 2))
+    strided[:, 1:4, 1] = starts
+    for _ in range(2):
+        every = world.raycast(starts, ends)
+        assert 0 < np.isfinite(every.fractions).sum() < 200 and len(set(every.bodies)) == 3
+        for k in range(200):
+            whole = every[k]
+            for start in (tuple(starts[k].tolist()), starts[k], strided[k, 1:4, 1], starts[k].tolist()):
+                one = world.raycast(start, tuple(ends[k].tolist()))
+                assert (
+                    len(one) == 1 and one.has_hit == (whole is not None) and one.bodies == [every.bodies[k]]
+                )
+                first = one[0]
+                for name in ("fractions", "points", "normals", "shape_indices"):
+                    assert (getattr(one, name)[0] == getattr(every, name)[k]).all(), name
+                if whole is None or first is None:
+                    assert whole is first
+                    continue
+                assert first.body is whole.body and first.fraction == whole.fraction
+                assert first.shape_index == whole.shape_index
+                assert (first.point == whole.point).all() and (first.normal == whole.normal).all()
+        # fresh after a step and a write: the ray comes down on the ball of radius 0.5
+        world.step(n=3)
+        ball = world.rigid_bodies["a"]
+        for height in (float(ball.translation[2]), 1.7):
+            x, y, _ = ball.translation.tolist()
+            hit = world.raycast((x, y, 5.0), (x, y, 0.0))[0]
+            assert hit.fraction == pytest.approx((4.5 - height) / 5.0, abs=1e-12)
+            ball.translation = (0.3, 0.2, 1.7)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (0.0, np.nan, 0.0),
+        np.array([0.0, np.inf, 0.0]),
+        (0.0, 0.0),
+        (0.0, "1", 0.0),
+        np.zeros(4),
+        None,
+        (0.0, 1j, 0.0),
+    ],
+)
+def test_a_single_ray_refuses_what_is_no_point(world, bad):
+    good = (0.0, 0.0, 5.0)
+    world.raycast(good, good)
+    for ray in ((bad, good), (good, bad)):
+        with pytest.raises(ArgumentError):
+            world.raycast(*ray)
+    # types that compiled code does not read
+    for other in (
+        np.array([0.0, 0.0, -5.0], np.float32),
+        np.array([0, 0, -5]),
+        (0, 0, -5),
+        (False, 0.0, -5.0),
+    ):
+        assert world.raycast(good, other)[0].fraction == pytest.approx(0.25, abs=1e-15)
+
+
 def test_collide_is_fresh_and_leaves_no_trace(world):
     a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
     assert world.collide() == []

@@ -11,9 +11,9 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.run import fill_poses, run_stages, set_links
-from worldline._src.jit import Stage
+from worldline._src.jit import DISABLED, Stage
 from worldline._src.kernels.broadphase.aabb import shape_poses
-from worldline._src.kernels.broadphase.cast import cast_rays
+from worldline._src.kernels.broadphase.cast import SingleRay, cast_rays
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.narrowphase.dispatch import (
     FAMILY_LINKS,
@@ -87,6 +87,7 @@ class NativeScene:
         self.narrow: tuple[Stage, ...] = (narrow_sort, *(FAMILY_STAGES[f] for f in families))
         self.links = tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())}))
         self._cast_at: tuple[int, ...] | None = None
+        self._single: tuple[Array, SingleRay] | None = None
 
     def _shape_keys(self, pairs: Iterable[tuple[int, int]], count: int) -> list[int]:
         """Pairs of objects as keys of all their pairs of shapes."""
@@ -169,3 +170,12 @@ class NativeScene:
         a = self.arenas
         cast_rays(a.m, a.c, a.args, a.d, start, end, only, *outs)
         return outs
+
+    def single_ray(self) -> SingleRay | None:
+        """Casts of one ray at a time, after a `cast` and until the poses change; None as plain Python."""
+        a = self.arenas
+        if DISABLED:
+            return None
+        if self._single is None or self._single[0] is not a.d:
+            self._single = a.d, SingleRay(a.m, a.c, a.args, a.d)
+        return self._single[1]

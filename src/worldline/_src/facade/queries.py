@@ -9,8 +9,9 @@ that a step has. The group is made when first asked for and lives as long as the
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from worldline._src.collision.detector import rays_of
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.native import NativeDetector
 from worldline._src.collision.results import CollisionOption, CollisionResult
-from worldline._src.collision.scene import NativeScene
+from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
@@ -32,6 +33,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.kernels.broadphase.cast import SINGLE_RAY_SIZE, SingleRay
 from worldline._src.kernels.narrowphase.dispatch import (
     pair_family,  # pyright: ignore[reportUnknownVariableType] # compiled code
 )
@@ -39,11 +41,13 @@ from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation
 from worldline._src.step.collision_rows import body_rows, shape_rows
 from worldline._src.step.pack_pairs import contact_margins
+from worldline._src.step.thread_guard import FREE, READ
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world_runtime import WorldRuntime
 
+_SINGLE_RAY = Struct(f"{SINGLE_RAY_SIZE}d")
 BodyLike = RigidBody | Link | Frame | None
 
 
@@ -82,33 +86,53 @@ class RayHit:
     shape_index: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RayHits:
     """The nearest hits of rays; one entry for each ray, None in an iteration where it missed.
 
-    Attributes:
-        fractions: share of the way from start to end, (n,); infinity for a miss.
-        points: where they hit, world [m], (n, 3); the end of the ray for a miss.
-        normals: outward unit normals, (n, 3); zero for a miss.
+    `World.raycast` makes it; arrays and objects are made when they are asked for.
     """
 
-    fractions: Array
-    points: Array
-    normals: Array
-    _objects: np.ndarray
-    _owners: Sequence[RigidBody | Link | None]
-    _places: np.ndarray
+    __slots__ = ("_found", "_scene")
 
-    @functools.cached_property
+    def __init__(self, found: Rays | bytes, scene: QueryScene) -> None:
+        # of a single ray the numbers as `cast_single_ray` wrote them
+        self._found = found
+        self._scene = scene
+
+    @property
+    def _rays(self) -> Rays:
+        found = self._found
+        if isinstance(found, bytes):
+            row = np.frombuffer(bytearray(found))
+            hit = row[7:].astype(np.int64).reshape(1, 2)
+            found = self._found = Rays(row[:1], row[1:4].reshape(1, 3), row[4:7].reshape(1, 3), hit)
+        return found
+
+    @property
+    def fractions(self) -> Array:
+        """Share of the way from start to end, (n,); infinity for a miss."""
+        return self._rays.share
+
+    @property
+    def points(self) -> Array:
+        """Where they hit, world [m], (n, 3); the end of the ray for a miss."""
+        return self._rays.point
+
+    @property
+    def normals(self) -> Array:
+        """Outward unit normals, (n, 3); zero for a miss."""
+        return self._rays.normal
+
+    @property
     def bodies(self) -> list[RigidBody | Link | None]:
         """Rigid body or link of every ray; None for a miss and for shapes of the world itself."""
-        # a miss is -1, the last entry of both tables
-        return list(map(self._owners.__getitem__, self._objects.tolist()))
+        # a miss is -1, the last entry of both tables; every object has one shape
+        return list(map(self._scene.owners.__getitem__, self._rays.hit[:, 0].tolist()))
 
-    @functools.cached_property
+    @property
     def shape_indices(self) -> np.ndarray:
         """Which of the `collision_shapes` of the body, (n,); -1 for a miss."""
-        return self._places[self._objects]
+        return self._scene.places[self._rays.hit[:, 0]]
 
     def __repr__(self) -> str:
         hits = int(np.isfinite(self.fractions).sum())
@@ -117,10 +141,13 @@ class RayHits:
     @property
     def has_hit(self) -> bool:
         """Whether any ray hit anything."""
-        return bool(np.isfinite(self.fractions).any())
+        found = self._found
+        if isinstance(found, bytes):
+            return _SINGLE_RAY.unpack(found)[7] >= 0.0
+        return bool((found.hit[:, 0] >= 0).any())
 
     def __len__(self) -> int:
-        return len(self.fractions)
+        return 1 if isinstance(self._found, bytes) else len(self._found.share)
 
     def __iter__(self) -> Iterator[RayHit | None]:
         for k in range(len(self)):
@@ -129,19 +156,25 @@ class RayHits:
     def __getitem__(self, k: int) -> RayHit | None:
         if not -len(self) <= values.count(k, "index of a ray") < len(self):
             raise IndexError(f"there are {len(self)} rays, got index {k}")
-        if not np.isfinite(self.fractions[k]):
-            return None
-        return RayHit(
-            self.bodies[k],
-            float(self.fractions[k]),
-            self.points[k].copy(),
-            self.normals[k].copy(),
-            int(self.shape_indices[k]),
+        found, scene = self._found, self._scene
+        if isinstance(found, bytes):
+            share, x, y, z, *normal, shape, _ = _SINGLE_RAY.unpack(found)
+            shape, point, normal = int(shape), np.array((x, y, z)), np.array(normal)
+        else:
+            share, shape = float(found.share[k]), int(found.hit[k, 0])
+            point, normal = found.point[k].copy(), found.normal[k].copy()
+        return (
+            RayHit(scene.owners[shape], share, point, normal, int(scene.places[shape]))
+            if shape >= 0
+            else None
         )
 
 
 class QueryScene:
     """The shapes of a compiled world as a collision group."""
+
+    # what a single ray reads has slots, which are faster
+    __slots__ = ("__dict__", "_guard", "_poses_seen", "_sim", "_single")
 
     def __init__(self, world: WorldRuntime, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -162,6 +195,8 @@ class QueryScene:
         self.places = np.append(self.place, -1)
         """`place` by object, and -1 behind the last."""
         self._poses_seen = -1
+        self._single: SingleRay | None = None
+        self._sim, self._guard = runtime.sim, runtime.guard
         self.touching: set[frozenset[int]] = set()
         """Pairs of bodies, by identity of their handles, that touched in the last kinematics report."""
         self.margins = contact_margins(model, np.array([k for k, _ in rows], np.int64))
@@ -228,7 +263,39 @@ class QueryScene:
             if sim.pose_evaluations != self._poses_seen:
                 self.group.poses = np.vstack([poses.reshape(-1, 7), IDENTITY])[self.body]
                 self._poses_seen = sim.pose_evaluations
+                self._single = None
         return self
+
+    def cast_single(self, start: object, end: object) -> RayHits | None:
+        """Cast a ray of plain numbers in the poses of the last cast; None where that takes more."""
+        single, sim, guard = self._single, self._sim, self._guard
+        if (
+            single is None
+            or guard.busy
+            or sim.unsettled
+            or not sim.poses_fresh
+            or sim.pose_evaluations != self._poses_seen
+        ):
+            return None
+        guard.busy = READ
+        try:
+            ends = single.ends
+            ends[0] = start
+            ends[1] = end
+            found = single.result() if single.run() else None
+        finally:
+            guard.busy = FREE
+        return None if found is None else RayHits(found, self)
+
+    def cast(self, start: Array, end: Array) -> Rays:
+        """Cast rays in the present poses."""
+        if not len(self.body):
+            nowhere = np.full(len(start), np.inf), end.copy(), np.zeros_like(start)
+            return Rays(*nowhere, np.full((len(start), 2), -1))
+        self.refresh()
+        found = self.native.cast(start, end)
+        self._single = self.native.single_ray()
+        return found
 
 
 def scene_of(world: WorldRuntime, update: UpdatePolicy = UpdatePolicy.IF_STALE) -> QueryScene:
@@ -347,18 +414,12 @@ def distance(world: WorldRuntime, a: BodyLike, b: BodyLike) -> BodyDistance:
 
 
 def raycast(world: WorldRuntime, start: VectorLike, end: VectorLike) -> RayHits:
-    """See `World.raycast`."""
+    """See `World.raycast`, which tries `QueryScene.cast_single` first."""
     a, b = rays_of(start, end)
     runtime = world._live()
     with runtime.guard:
-        scene = scene_of(world) if runtime.queries is None else runtime.queries.refresh()
-        if not len(scene.body):
-            misses = np.full(len(a), -1)
-            nowhere = np.full(len(a), np.inf), b.copy(), np.zeros_like(a)
-            return RayHits(*nowhere, misses, scene.owners, scene.places)
-        found = scene.native.cast(a, b)
-    # every object has one shape
-    return RayHits(found.share, found.point, found.normal, found.hit[:, 0], scene.owners, scene.places)
+        scene = runtime.queries or scene_of(world)
+        return RayHits(scene.cast(a, b), scene)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1443,7 +1443,9 @@ class World(KnownNames):
             >>> hit.fraction, hit.point.tolist(), hit.body
             (0.5, [0.0, 0.0, 0.0], None)
         """
-        return queries.raycast(self, start, end)
+        scene = None if self._runtime is None else self._runtime.queries
+        single = None if scene is None else scene.cast_single(start, end)
+        return queries.raycast(self, start, end) if single is None else single
 
     def overlap(
         self, shape: CollisionShape, pose: TransformLike | None = None

@@ -193,7 +193,7 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         self.preparations = 0
         """How often steps were prepared, or took over other parameters."""
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
-        self._poses_fresh = self._twists_fresh = False
+        self.poses_fresh = self._twists_fresh = False
         self.pose_evaluations = 0
         """How often `fresh_poses` had to compute poses: they are the same as long as it is."""
         self.projects = self.unsettled = False  # closures to be projected; what was written waits for it
@@ -241,7 +241,7 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
     def written(self) -> None:
         """Coordinates were written: poses and velocities of bodies are out of date."""
         state = self.__dict__  # attributes that are there, at a fifth of the cost
-        state["_poses_fresh"] = state["_twists_fresh"] = state["stepped"] = state["frozen"] = False
+        state["poses_fresh"] = state["_twists_fresh"] = state["stepped"] = state["frozen"] = False
         state["unsettled"] = self.projects
         self.wake()
 
@@ -265,9 +265,9 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
 
     def fresh_poses(self) -> Array:
         """Position and xyzw of every body, up to date, (body_count, 7); a view."""
-        if not self._poses_fresh:
+        if not self.poses_fresh:
             self._run(POSES)
-            self._poses_fresh = True
+            self.poses_fresh = True
             self.pose_evaluations += 1
         if self.guard.busy:
             self.guard.wait()
@@ -533,7 +533,7 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
             self.clock[:2] += n
             return
         state = self.__dict__
-        state["_poses_fresh"] = state["_twists_fresh"] = state["stepped"] = False
+        state["poses_fresh"] = state["_twists_fresh"] = state["stepped"] = False
         state["failure"] = None
         self.controls_written()
         ahead = self.ahead

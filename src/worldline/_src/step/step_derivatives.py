@@ -254,7 +254,7 @@ class StepTangent:
         if (
             made is None
             or made[0] is not kept
-            or made[1].key != key_of(sim, False)
+            or made[1].key != dual.key_of(sim, False)
             or made[1].given is not slopes
         ):
             self._require_supported()

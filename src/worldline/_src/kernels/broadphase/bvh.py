@@ -180,14 +180,21 @@ def inverse_of(d):
 
 
 @inline
-def ray_box(box, node, o, inverse, limit):
-    """Where a ray enters a node's box, or a number above `limit` when it misses."""
-    x0, x1 = (box[node, 0] - o.x) * inverse.x, (box[node, 3] - o.x) * inverse.x
-    y0, y1 = (box[node, 1] - o.y) * inverse.y, (box[node, 4] - o.y) * inverse.y
-    z0, z1 = (box[node, 2] - o.z) * inverse.z, (box[node, 5] - o.z) * inverse.z
+def ray_bounds(low, high, o, inverse, limit):
+    """Where a ray enters the box between two corners, or a number above `limit` when it misses."""
+    x0, x1 = (low.x - o.x) * inverse.x, (high.x - o.x) * inverse.x
+    y0, y1 = (low.y - o.y) * inverse.y, (high.y - o.y) * inverse.y
+    z0, z1 = (low.z - o.z) * inverse.z, (high.z - o.z) * inverse.z
     near = maximum(maximum(minimum(x0, x1), minimum(y0, y1)), maximum(minimum(z0, z1), 0.0))
     far = minimum(minimum(maximum(x0, x1), maximum(y0, y1)), minimum(maximum(z0, z1), limit))
     return near if near <= far * (1.0 + 4e-16) else 1e300
+
+
+@inline
+def ray_box(box, node, o, inverse, limit):
+    """Where a ray enters a node's box, or a number above `limit` when it misses."""
+    low, high = Vec3(box[node, 0], box[node, 1], box[node, 2]), Vec3(box[node, 3], box[node, 4], box[node, 5])
+    return ray_bounds(low, high, o, inverse, limit)
 
 
 @inline

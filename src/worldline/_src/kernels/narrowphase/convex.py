@@ -46,6 +46,9 @@ _PROVEN, _PROVEN_DEEP = 1.0e-13, 1.0e-8
 """Where GJK ends, over the distance, and EPA, over the extent of A - B."""
 _NEARLY, _NEARLY_DEEP = 1.0e-6, 1.0e-6
 """The same for curved shapes, where Newton's method finds the rest."""
+_COARSE_DEEP = 1.0e-4
+"""Where EPA ends first for curved shapes: a polytope coarse as this nearly always proves where the least
+penetration is, which Newton's method then finds."""
 _POLISH = 32
 """Steps of polishing, at most."""
 _CLEAR = 1.0e-3
@@ -171,18 +174,24 @@ def convex_closest(arena, work, A, B, p, limit):
         normal = scale(v, -1.0 / length)
         distance = length - radius
     else:
-        call_link(EPA_LINK, arena.m, arena.c, arena.args, arena.d)
-        found = load_found(work)
-        miss = add_scaled(sub(found.point_a, found.point_b), found.normal, found.distance)
-        if dot(miss, miss) > (1e-10 * extent) ** 2:
+        found, exact = nothing(0.0, Vec3(0.0, 0.0, 1.0)), False
+        for coarse in range(1 if curved else 0, -1, -1):
             if curved:
+                put_tolerances(work, _NEARLY, _COARSE_DEEP if coarse == 1 else _NEARLY_DEEP)
+            call_link(EPA_LINK, arena.m, arena.c, arena.args, arena.d)
+            found = load_found(work)
+            miss = add_scaled(sub(found.point_a, found.point_b), found.normal, found.distance)
+            exact = dot(miss, miss) <= (1e-10 * extent) ** 2
+            if curved and not exact:
                 call_link(CURVED_LINK, arena.m, arena.c, arena.args, arena.d)
                 refined, _, _ = load_status(work)
-            if refined == REFINED:
-                found = load_found(work)
-            else:
-                put_tolerances(work, _PROVEN, _PROVEN_DEEP)
-                found = _polished(arena, work, p, found, extent)
+            if exact or refined == REFINED:
+                break
+        if refined == REFINED:
+            found = load_found(work)
+        elif not exact:
+            put_tolerances(work, _PROVEN, _PROVEN_DEEP)
+            found = _polished(arena, work, p, found, extent)
         normal, a, b = found.normal, found.point_a, found.point_b
         distance = found.distance - radius
     return Closest(distance, normal, add_scaled(a, normal, A.radius), add_scaled(b, normal, -B.radius))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline, kernel, outline, stage
+from worldline._src.kernels.narrowphase.epa import is_least
 from worldline._src.kernels.narrowphase.gjk import FROM_A, FROM_B, difference_support, triangle_weights
 from worldline._src.kernels.narrowphase.links import (
     load_found,
@@ -25,7 +26,7 @@ from worldline._src.kernels.narrowphase.support import cone_apex
 from worldline._src.kernels.narrowphase.tables import BOX, CONE, CYLINDER, ELLIPSOID, hull_view, work_view
 from worldline._src.kernels.narrowphase.values import Closest, across, add_scaled, negative, unit_or
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import absolute, sqrt
+from worldline._src.scalar.ops import absolute, maximum, minimum, sqrt
 from worldline._src.spatial.rotation import Mat3, rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_three, scale, sub
 
@@ -37,6 +38,11 @@ _ENOUGH = 1.0e-12
 """The same, where no step gets closer any more: an answer within rounding."""
 _SAME = 1.0e-6
 """How much deeper than EPA's an answer may be, over the extent: the same local minimum."""
+_OPEN = 2.0e-6
+"""Difference over extent between depths that EPA need not tell apart."""
+_BESIDE_NORMAL = 0.95
+"""Cosine of the angle about a normal within which the least penetration that Newton's method found there is
+the only one; EPA's polytope must exclude others."""
 _LONGEST = 0.5
 """Longest step of the normal, rad."""
 _WIDE = 0.1
@@ -142,13 +148,23 @@ def _is_on(core, work, count, part, x):
         beside = 1.0 + _BESIDE
         inside = absolute(local.x) <= size.x * beside and absolute(local.y) <= size.y * beside
         return inside and absolute(local.z) <= size.z * beside
-    # among the points of the simplex: their closest point to x is x itself
     a = sub(load_three(work, core.at), x)
     b = sub(load_three(work, core.at + 3), x) if count > 1 else a
     c = sub(load_three(work, core.at + 6), x) if count > 2 else b
+    reach = dot(a, a) + dot(b, b) + dot(c, c)
+    if part.span == 1:
+        # between those points of the simplex that lie on the line; others make a triangle without area
+        low, high, slack = 1e300, -1e300, _BESIDE * sqrt(reach)
+        for k in range(3):
+            d = a if k == 0 else (b if k == 1 else c)
+            along = dot(d, part.e)
+            off = add_scaled(d, part.e, -along)
+            if dot(off, off) <= slack * slack:
+                low, high = minimum(low, along), maximum(high, along)
+        return low <= slack and high >= -slack
+    # in the triangle of the simplex: its closest point to x is x itself
     u, v, w = triangle_weights(a, b, c)
     y = add_scaled(add_scaled(scale(a, u), b, v), c, w)
-    reach = dot(a, a) + dot(b, b) + dot(c, c)
     return part.span == 0 or dot(y, y) <= _BESIDE * _BESIDE * reach
 
 
@@ -158,23 +174,25 @@ def _across_part(w, part):
     return add_scaled(add_scaled(w, part.e, -dot(w, part.e)), part.f, -dot(w, part.f))
 
 
-@kernel
-def common_normal(hulls, work_io):
-    """Newton's method for the normal n at which the support points w of A - B lie along n itself.
+@outline
+def _reduced(core, work, count, part, x):
+    """A smaller flat part: of a face the edge closest to its point `x`, of edges and rims none."""
+    zero = Vec3(0.0, 0.0, 0.0)
+    if part.span < 2 or core.shape.kind == CYLINDER or count < 3:
+        return Flat(0, zero, zero)
+    a, b, c = load_three(work, core.at), load_three(work, core.at + 3), load_three(work, core.at + 6)
+    u, v, w = triangle_weights(sub(a, x), sub(b, x), sub(c, x))
+    # the corner with the least weight is not on the edge
+    e = sub(b, a) if w <= u and w <= v else (sub(c, a) if v <= u else sub(c, b))
+    return Flat(1, unit_or(e, part.e), zero)
 
-    The reach h(n) = n . w(n) over unit vectors has gradient P w and Hessian P (dw/dn) P - h I, where P takes
-    the component along n away, and those along flat parts. Its minimum is the least penetration, its maximum
-    below zero minus the distance. Starts from the normal and the simplex that were found last; leaves a
-    better answer there and REFINED as status, or FAILED.
-    """
-    work = work_io
-    A, B, R, p = load_problem(work)
-    start = load_found(work)
+
+@outline
+def _search(problem, hulls, work, start, core_a, core_b, part_a, part_b):
+    """Newton's method with given flat parts: (REFINED or FAILED, answer)."""
+    A, B, R, p = problem
     _, points, extent = load_status(work)
     count = min(points, 3)
-    core_a = Core(A, Mat3(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), Vec3(0.0, 0.0, 0.0), FROM_A)
-    core_b = Core(B, R, p, FROM_B)
-    part_a, part_b = _flat_part(core_a, work, count, extent), _flat_part(core_b, work, count, extent)
     span = part_a.span + part_b.span
     # directions of both parts, orthonormal; two that are nearly parallel leave the points undetermined
     both = part_a if part_b.span == 0 else part_b
@@ -219,12 +237,14 @@ def common_normal(hulls, work_io):
         length = sqrt(x * x + y * y)
         k = 1.0 if length <= _LONGEST else _LONGEST / length
         n = unit_or(add_scaled(add_scaled(n, u, k * x), v, k * y), n)
-    if best.distance < 0.0 and best.distance < start.distance - _SAME * extent:
-        status = FAILED
+    if status == REFINED and best.distance < 0.0:
+        # no deeper than EPA's answer, and no face of its polytope away from the normal leads to less
+        worse = best.distance < start.distance - _SAME * extent
+        if worse or not is_least(work, best.normal, -best.distance - _OPEN * extent, _BESIDE_NORMAL):
+            status = FAILED
+    n, a, b = best.normal, best.point_a, best.point_b
     if status == REFINED:
-        n = best.normal
-        rest = add_scaled(sub(best.point_a, best.point_b), n, best.distance)
-        a, b = best.point_a, best.point_b
+        rest = add_scaled(sub(a, b), n, best.distance)
         if part_a.span == 1 and part_b.span == 1:
             # rest = x e_a + y e_b
             c = dot(part_a.e, part_b.e)
@@ -239,11 +259,40 @@ def common_normal(hulls, work_io):
             status = FAILED
         if part_b.span > 0 and not _is_on(core_b, work, count, part_b, b):
             status = FAILED
-        # what rounding left beside the normal is shared by both points
-        miss = add_scaled(sub(b, a), n, -best.distance)
-        put_found(work, Closest(best.distance, n, add_scaled(a, miss, 0.5), add_scaled(b, miss, -0.5)))
-    if status == FAILED:
-        put_found(work, start)
+    # what rounding left beside the normal is shared by both points
+    miss = add_scaled(sub(b, a), n, -best.distance)
+    return status, Closest(best.distance, n, add_scaled(a, miss, 0.5), add_scaled(b, miss, -0.5))
+
+
+@kernel
+def common_normal(hulls, work_io):
+    """Newton's method for the normal n at which the support points w of A - B lie along n itself.
+
+    The reach h(n) = n . w(n) over unit vectors has gradient P w and Hessian P (dw/dn) P - h I, where P takes
+    the component along n away, and those along flat parts. Its minimum is the least penetration, its maximum
+    below zero minus the distance. Starts from the normal and the simplex that were found last; leaves a
+    better answer there and REFINED as status, or FAILED. Where the flat parts that the simplex lies on do not
+    hold the points, smaller ones are tried.
+    """
+    work = work_io
+    problem = load_problem(work)
+    A, B, R, p = problem
+    start = load_found(work)
+    _, points, extent = load_status(work)
+    count = min(points, 3)
+    core_a = Core(A, Mat3(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), Vec3(0.0, 0.0, 0.0), FROM_A)
+    core_b = Core(B, R, p, FROM_B)
+    part_a, part_b = _flat_part(core_a, work, count, extent), _flat_part(core_b, work, count, extent)
+    less_a = _reduced(core_a, work, count, part_a, start.point_a)
+    less_b = _reduced(core_b, work, count, part_b, start.point_b)
+    status, found = FAILED, start
+    # both as they are, then one smaller, then both
+    for k in range(4):
+        by_a, by_b = k >= 2, k % 2 == 1
+        if status == FAILED and (part_a.span > 0 or not by_a) and (part_b.span > 0 or not by_b):
+            one, other = less_a if by_a else part_a, less_b if by_b else part_b
+            status, found = _search(problem, hulls, work, start, core_a, core_b, one, other)
+    put_found(work, found if status == REFINED else start)
     put_status(work, status, points, extent)
 
 

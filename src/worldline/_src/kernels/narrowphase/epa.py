@@ -32,6 +32,8 @@ from worldline._src.spatial.vec3 import Vec3, cross, dot, load_three, scale, sto
 
 MAX_POINTS = 128
 _MAX_FACES = 254
+FACE_COUNT = 50
+"""Where the number of faces of the polytope is left in the work space."""
 _POINT = 64
 _FACE = _POINT + 9 * MAX_POINTS
 _EDGE = 3 * 256
@@ -177,12 +179,15 @@ def _add_edge(iwork, count, i, j):
 
 @inline
 def _open_faces(work, iwork, faces, w, slack):
-    """Take out the faces that `w` is in front of; returns faces left and edges of the rim."""
-    edges = 0
+    """Take out the faces that `w` is in front of.
+
+    Returns how many are left, the closest of them to the origin (-1 without any) and edges of the rim.
+    """
+    edges, best, least = 0, -1, 1e301
     f = 0
     while f < faces:
-        n = load_three(work, _FACE + 4 * f)
-        if dot(n, w) - work[_FACE + 4 * f + 3] > slack and edges < 250:
+        n, height = load_three(work, _FACE + 4 * f), work[_FACE + 4 * f + 3]
+        if dot(n, w) - height > slack and edges < 250:
             i, j, k = iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2]
             edges = _add_edge(iwork, edges, i, j)
             edges = _add_edge(iwork, edges, j, k)
@@ -193,8 +198,19 @@ def _open_faces(work, iwork, faces, w, slack):
             for e in range(4):
                 work[_FACE + 4 * f + e] = work[_FACE + 4 * faces + e]
         else:
+            if height < least:
+                best, least = f, height
             f += 1
-    return faces, edges
+    return faces, best, edges
+
+
+@inline
+def _closest_face(work, best, start, faces):
+    """The face closest to the origin of those from `start` on and `best`, if that is one."""
+    for f in range(start, faces):
+        if best < 0 or work[_FACE + 4 * f + 3] < work[_FACE + 4 * best + 3]:
+            best = f
+    return best
 
 
 @kernel
@@ -207,7 +223,7 @@ def epa(hulls, space_io):
     A, B, R, p = load_problem(work)
     _, n, extent = load_status(work)
     points, m = _first_tetrahedron(A, B, R, p, hulls, work, n, extent)
-    a0, b0 = load_three(work, _POINT + 3), load_three(work, _POINT + 6)
+    work[FACE_COUNT] = 0.0
     if points < 4:
         put_found(work, _flat_answer(work, points, m))
         return
@@ -225,12 +241,10 @@ def epa(hulls, space_io):
     faces = 4
 
     slack, tolerance = 1e-15 * extent, load_depth_tolerance(work)
-    depth, normal, point_a, point_b = 1e300, Vec3(0.0, 0.0, 1.0), a0, b0
+    depth, normal = 1e300, Vec3(0.0, 0.0, 1.0)
+    foot = 0.0
+    best = _closest_face(work, -1, 0, faces)
     for _ in range(MAX_POINTS):
-        best = 0
-        for f in range(1, faces):
-            if work[_FACE + 4 * f + 3] < work[_FACE + 4 * best + 3]:
-                best = f
         normal_f = load_three(work, _FACE + 4 * best)
         height = work[_FACE + 4 * best + 3]
         a, b = _support(A, B, R, p, hulls, work, normal_f)
@@ -240,19 +254,23 @@ def epa(hulls, space_io):
         # lie in the plane of the last: only the last has the origin's foot inside
         proven = reach - height <= tolerance * extent
         if reach < depth or (proven and reach <= depth + 1e-9 * extent):
-            depth, normal = reach, normal_f
+            depth, normal, foot = reach, normal_f, height
             i, j, k = iwork[3 * best], iwork[3 * best + 1], iwork[3 * best + 2]
-            point_a, point_b = _face_points(work, iwork, best, normal_f, height)
         if proven or points == MAX_POINTS:
             break
-        left, edges = _open_faces(work, iwork, faces, w, slack)
+        left, best, edges = _open_faces(work, iwork, faces, w, slack)
         if left + edges > _MAX_FACES or edges < 3:
+            # rounding: the polytope is not closed any more and proves nothing
+            faces = -1
             break
         _add_point(work, points, a, b)
         for e in range(edges):
             _add_face(work, iwork, left + e, iwork[_EDGE + 2 * e], iwork[_EDGE + 2 * e + 1], points)
         faces = left + edges
+        best = _closest_face(work, best, left, faces)
         points += 1
+    point_a, point_b = _face_points(work, i, j, k, normal, foot)
+    work[FACE_COUNT] = faces
     # the corners of that face, as GJK leaves its simplex
     for e, corner in enumerate((i, j, k)):
         store_three(work, FROM_A + 3 * e, load_three(work, _POINT + 9 * corner + 3))
@@ -262,9 +280,24 @@ def epa(hulls, space_io):
 
 
 @inline
-def _face_points(work, iwork, f, n, height):
-    """Points of A and B that meet at the point of face `f` closest to the origin."""
-    i, j, k = 9 * iwork[3 * f], 9 * iwork[3 * f + 1], 9 * iwork[3 * f + 2]
+def is_least(work, n, depth, beside):
+    """Whether the polytope that EPA left proves that no face away from `n` leads to less than a depth.
+
+    The polytope lies inside A - B, so the penetration along a face's normal is at least the face's height. Of
+    faces whose normal has a component of more than `beside` along `n` nothing is proven.
+    """
+    least = 1e300 if work[FACE_COUNT] >= 0.0 else -1e300
+    for f in range(int(work[FACE_COUNT])):
+        away = dot(load_three(work, _FACE + 4 * f), n) < beside
+        height = work[_FACE + 4 * f + 3]
+        least = height if away and height < least else least
+    return least >= depth
+
+
+@inline
+def _face_points(work, i, j, k, n, height):
+    """Points of A and B that meet at the point of a face, by its corners, closest to the origin."""
+    i, j, k = 9 * i, 9 * j, 9 * k
     shift = scale(n, -height)
     u, v, w = triangle_weights(
         add_scaled(load_three(work, _POINT + i), shift, 1.0),

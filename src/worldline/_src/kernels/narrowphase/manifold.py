@@ -18,7 +18,7 @@ from worldline._src.kernels.narrowphase.links import (
     load_rows,
     put_status,
 )
-from worldline._src.kernels.narrowphase.tables import face_view, work_view
+from worldline._src.kernels.narrowphase.tables import ELLIPSOID, SPHERE, face_view, work_view
 from worldline._src.kernels.narrowphase.values import add_scaled, negative
 from worldline._src.scalar.ops import sqrt
 from worldline._src.spatial.rotation import rotate, rotate_back
@@ -174,6 +174,9 @@ def keep_four(work, first, count):
 @inline
 def _clip_faces(A, B, R, p, faces, n, margin, work):
     """The points where the faces toward each other meet; returns how many."""
+    # round shapes have no face
+    if A.kind == ELLIPSOID or B.kind == ELLIPSOID or A.kind == SPHERE or B.kind == SPHERE:
+        return 0
     row_a, row_b = load_rows(work)
     count_a, n_a, face_a = face_polygon(A, row_a, faces, n, work, POLYGON_A)
     along_a = dot(n_a, n)

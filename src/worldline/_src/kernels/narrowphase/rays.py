@@ -214,29 +214,33 @@ def _ray_ellipsoid(o, d, size):
 
 
 @inline
-def _ray_hull(geoms, g, o, d):
+def _ray_hull(geoms, g, o, d, limit):
     """Clip the ray by the face planes of a hull."""
     plane, first = geoms.face_plane, geoms.geom[g, FACE_FIRST]
     near, far, face = -MISS, MISS, -1
     inside = True
     for f in range(first, first + geoms.geom[g, FACE_COUNT]):
         n = Vec3(plane[f, 0], plane[f, 1], plane[f, 2])
+        # height of the start over the plane, and how fast the ray gains height
         h, speed = dot(n, o) - plane[f, 3], dot(n, d)
         if h >= 0.0:
             inside = False
-        if speed == 0.0:
-            if h > 0.0:
-                return MISS, d
-            continue
-        t = -h / speed
         if speed < 0.0:
-            if t > near:
-                near, face = t, f
-        elif t < far:
-            far = t
+            # the plane is entered at t = -h / speed: beyond `near` if the ray is still above the plane there
+            if h + near * speed > 0.0:
+                near, face = -h / speed, f
+                if near > far or near > limit:
+                    return MISS, d
+        elif speed > 0.0:
+            if h + far * speed > 0.0:
+                far = -h / speed
+                if near > far:
+                    return MISS, d
+        elif h > 0.0:
+            return MISS, d
     if inside:
         return 0.0, _against(d)
-    if near > far or near < 0.0 or face < 0:
+    if near < 0.0 or face < 0:
         return MISS, d
     return near, Vec3(plane[face, 0], plane[face, 1], plane[face, 2])
 
@@ -296,7 +300,7 @@ def ray_shape(kind, size, g, geoms, surfaces, o, d, limit, stack):
         elif d.z < 0.0:
             t = -o.z / d.z
     elif kind == HULL:
-        t, n = _ray_hull(geoms, g, o, d)
+        t, n = _ray_hull(geoms, g, o, d, limit)
     elif kind >= MESH:
         t, tri = ray_surface(
             surfaces, surfaces.geom[g, NODE_FIRST], surfaces.geom[g, TRI_FIRST], o, d, limit, stack
