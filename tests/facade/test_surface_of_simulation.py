@@ -36,7 +36,12 @@ from worldline._src.facade import capabilities as matrix
 
 PUBLIC = {name: getattr(sx, name) for name in sx.__all__ if not inspect.ismodule(getattr(sx, name))}
 CLASSES = {name: item for name, item in PUBLIC.items() if inspect.isclass(item) and item is not sx.float64}
-MODULES = sorted({item.__module__ for item in PUBLIC.values() if item.__module__.startswith("worldline")})
+# methods that a part carries out are documented there
+DOCUMENTED = [
+    *PUBLIC.values(),
+    *(f for c in CLASSES.values() for f in vars(c).values() if inspect.isfunction(f)),
+]
+MODULES = sorted({item.__module__ for item in DOCUMENTED if item.__module__.startswith("worldline")})
 
 
 def members():
