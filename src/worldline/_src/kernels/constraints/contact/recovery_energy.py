@@ -40,6 +40,8 @@ from worldline._src.kernels.constraints.tables import (
     ROWS,
     SOLVE_PASS,
     STEP,
+    STRICT,
+    SWEEPS,
     TREE_END,
     TREE_FIRST,
     UNCONVERGED,
@@ -131,6 +133,9 @@ def part_locked_bodies(island, frames, pushed, option, trees_out):
     """
     counter, most, positions = island.counter, 0.0, option[SOLVE_PASS] == POSITION_PASS
     if option[SOLVE_PASS] == BOTH or (_is_solved(counter) and positions and pushed <= 0.0):
+        return False
+    # bounded sweeps end before they are solved; a strict method has the friction that it is asked for
+    if option[SWEEPS] < 0.0 or option[STRICT] != 0.0:
         return False
     for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         k = island.contact_order[i]
