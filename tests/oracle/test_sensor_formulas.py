@@ -15,6 +15,8 @@ import pytest
 from scene_pairs import ScenePair
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.kernels.sensors.rays import REACH, _plane
+from worldline._src.spatial.vec3 import Vec3
 
 
 def compare(xml: str, place=None, steps: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +106,7 @@ def test_the_length_of_a_slider_crank_follows_a_slider_that_turns():
 def test_rates_of_limits_are_of_the_end_that_is_nearer():
     """Both ends of the range lie within the margin; the rows of the lower one come first."""
     theirs, ours = compare(
-        """<mujoco><option gravity="0 0 0"/><worldbody>
+        """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
           <body><joint name="j" axis="0 1 0" range="0 .3" margin=".25" limited="true"/><geom size=".1" pos=".3 0 0"/></body>
           <body pos="0 3 0"><joint name="k" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body></worldbody>
           <tendon><fixed name="t" range="0 .3" margin=".2" limited="true"><joint joint="k" coef="1"/></fixed></tendon>
@@ -164,3 +166,23 @@ def test_potential_energy_counts_springs_between_bodies_in_every_direction():
     gap = np.array([2.0, -1.5, 1.2])
     expected = 20.0 * (np.linalg.norm(gap) - 1.5) ** 2
     assert world.sensors.values[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_ray_meets_the_front_of_a_plane_within_its_half_sizes():
+    """o + t d = 0 at z = 0; parallel rays, those from behind and those beyond either side miss."""
+    bound = np.array([[1.0, 2.0], [0.0, 0.0]])
+    cases = (
+        ((0.2, 0.3, 2.0), (0.3, -0.4, -1.0), 2.0, 2.0),
+        ((0.0, 0.0, 1.0), (1.5, 0.0, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (-1.5, 0.0, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (0.0, 1.5, -1.0), 1.0, 1.0),
+        ((0.0, 0.0, 1.0), (0.0, 2.5, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (0.0, -2.5, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), REACH, REACH),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), REACH, REACH),
+        ((0.0, 0.0, -1.0), (0.0, 0.0, -1.0), REACH, REACH),
+        ((0.0, 0.0, 0.0), (0.0, 0.0, -1.0), 0.0, 0.0),
+    )
+    for o, d, within, endless in cases:
+        for s, expected in enumerate((within, endless)):
+            assert _plane(Vec3(*o), Vec3(*d), bound, s) == pytest.approx(expected, rel=1e-15), (o, d, s)
