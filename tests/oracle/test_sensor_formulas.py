@@ -15,6 +15,8 @@ import pytest
 from scene_pairs import ScenePair
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.kernels.sensors.rays import REACH, _plane
+from worldline._src.spatial.vec3 import Vec3
 
 
 def compare(xml: str, place=None, steps: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -42,10 +44,10 @@ def test_accelerometers_measure_against_gravity_from_any_side():
 
 
 def balls(reduce: str) -> str:
-    """Four balls on a floor, lightest first; the third slides along a tangent and is a little lighter."""
+    """Four balls on a floor, lightest first; the third lies less deep than the second, and slides."""
     bodies = ""
-    for n, (mass, friction) in enumerate(((0.5, 0.0), (1.0, 0.0), (0.99, 1.0), (0.7, 0.0))):
-        bodies += f"""<body name="b{n}" pos="{n} 0 {0.0999 - 1e-4 * n}"><freejoint name="f{n}"/>
+    for n, (mass, friction, depth) in enumerate(((0.5, 0, 1), (1.0, 0, 2), (0.35, 1, 1.9), (0.7, 0, 3))):
+        bodies += f"""<body name="b{n}" pos="{n} 0 {0.1 - 1e-4 * depth}"><freejoint name="f{n}"/>
           <geom size=".1" mass="{mass}" friction="{friction} 0 0" priority="1"/></body>"""
     return f"""<mujoco><option cone="elliptic" timestep=".001"/><worldbody><geom name="floor" type="plane" size="9 9 1"/>
       {bodies}</worldbody><sensor>
@@ -55,7 +57,7 @@ def balls(reduce: str) -> str:
 @pytest.mark.parametrize("reduce", ["maxforce", "mindist"])
 @pytest.mark.parametrize("along", [(1.0, 0.0), (0.0, 1.0)])
 def test_contacts_come_in_the_order_of_their_forces_or_depths(reduce, along):
-    """The size of a force counts both tangents: a sliding ball of 0.99 kg is before one of 1 kg at rest."""
+    """The size of a force counts both tangents: a light ball that slides is before a heavy one at rest."""
 
     def place(pair):
         pair.d.qvel[12:14] = along
@@ -65,16 +67,46 @@ def test_contacts_come_in_the_order_of_their_forces_or_depths(reduce, along):
 
     theirs, ours = compare(balls(reduce), place)
     np.testing.assert_allclose(ours, theirs, atol=1e-8)
-    found = ours.reshape(3, -1)
     # found, force, distance, position
+    found = ours.reshape(3, -1)
     order = [round(x) for x in found[:, 5]]
-    assert order == ([2, 1, 3] if reduce == "maxforce" else [3, 2, 1])
+    if reduce == "mindist":
+        assert order == [3, 1, 2]
+    else:
+        assert order[0] == 2 and found[0, 1] < found[1:, 1].max()
+
+
+def test_the_length_of_a_slider_crank_follows_a_slider_that_turns():
+    """Rates are moments times velocities: those of MuJoCo, and the difference of lengths along them."""
+    text = """<mujoco><option gravity="0 0 0"/><worldbody>
+      <body name="a" pos="0 0 .1"><joint name="u" axis="0 1 .3"/><joint name="v" axis="1 .2 0"/><geom size=".1" pos=".2 0 0"/>
+        <site name="crank" pos=".2 .1 0"/></body>
+      <body name="b" pos=".1 0 .5"><joint name="w" axis=".3 1 0"/><joint name="x" axis="1 0 .4"/><geom size=".1" pos="0 .2 0"/>
+        <site name="slider" pos=".1 .1 .1" euler="20 30 10"/></body></worldbody>
+      <actuator><motor name="m" cranksite="crank" slidersite="slider" cranklength=".9" gear="1.7"/></actuator>
+      <sensor><actuatorpos actuator="m"/><actuatorvel actuator="m"/></sensor></mujoco>"""
+    rng = np.random.default_rng(4)
+    q, v, h = 0.3 * rng.normal(size=4), rng.normal(size=4), 1e-5
+
+    def at(q):
+        def place(pair):
+            pair.d.qpos[:], pair.d.qvel[:] = q, v
+            for k, joint in enumerate("uvwx"):
+                dof = pair.world.multibodies["a" if k < 2 else "b"].joints[joint]
+                dof.position, dof.velocity = q[k : k + 1], v[k : k + 1]
+
+        return compare(text, place)
+
+    theirs, ours = at(q)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    ahead, behind = at(q + h * v)[1], at(q - h * v)[1]
+    assert ours[1] == pytest.approx((ahead[0] - behind[0]) / (2 * h), rel=1e-8)
 
 
 def test_rates_of_limits_are_of_the_end_that_is_nearer():
     """Both ends of the range lie within the margin; the rows of the lower one come first."""
     theirs, ours = compare(
-        """<mujoco><option gravity="0 0 0"/><worldbody>
+        """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
           <body><joint name="j" axis="0 1 0" range="0 .3" margin=".25" limited="true"/><geom size=".1" pos=".3 0 0"/></body>
           <body pos="0 3 0"><joint name="k" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body></worldbody>
           <tendon><fixed name="t" range="0 .3" margin=".2" limited="true"><joint joint="k" coef="1"/></fixed></tendon>
@@ -134,3 +166,23 @@ def test_potential_energy_counts_springs_between_bodies_in_every_direction():
     gap = np.array([2.0, -1.5, 1.2])
     expected = 20.0 * (np.linalg.norm(gap) - 1.5) ** 2
     assert world.sensors.values[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_ray_meets_the_front_of_a_plane_within_its_half_sizes():
+    """o + t d = 0 at z = 0; parallel rays, those from behind and those beyond either side miss."""
+    bound = np.array([[1.0, 2.0], [0.0, 0.0]])
+    cases = (
+        ((0.2, 0.3, 2.0), (0.3, -0.4, -1.0), 2.0, 2.0),
+        ((0.0, 0.0, 1.0), (1.5, 0.0, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (-1.5, 0.0, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (0.0, 1.5, -1.0), 1.0, 1.0),
+        ((0.0, 0.0, 1.0), (0.0, 2.5, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (0.0, -2.5, -1.0), REACH, 1.0),
+        ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), REACH, REACH),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), REACH, REACH),
+        ((0.0, 0.0, -1.0), (0.0, 0.0, -1.0), REACH, REACH),
+        ((0.0, 0.0, 0.0), (0.0, 0.0, -1.0), 0.0, 0.0),
+    )
+    for o, d, within, endless in cases:
+        for s, expected in enumerate((within, endless)):
+            assert _plane(Vec3(*o), Vec3(*d), bound, s) == pytest.approx(expected, rel=1e-15), (o, d, s)
