@@ -150,7 +150,7 @@ def of_derivatives() -> list[object]:
     origin: sx.Provenance = made.provenance["state_jacobian"]
     names: list[tuple[str, ...]] = [made.state_names, made.control_names, made.parameter_names]
     errors: list[float] = [check.largest_error, *check.errors.values()]
-    sizes: list[int] = [made.control_jacobian.size, made.parameter_jacobian.size, back.state.size]
+    sizes: list[int] = [made.control_jacobian.size, made.parameter_jacobian.size, back.parameter.size]
     count: int = world.num_differentiable_parameters
     kinks: tuple[str, ...] = check.changed + check.worst
     forth = world.apply_step_jvp(back.state, back.control)
