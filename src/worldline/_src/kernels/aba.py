@@ -43,9 +43,8 @@ def velocity_force(inertia, pos, i, V):
 
 
 @inline
-def carried_inertia(inertia, pos, art, i):
-    """Articulated inertia of link `i` before its joint is eliminated: its own and what its children left."""
-    IA = sym6_of_inertia(link_inertia(inertia, pos, i))
+def add_children(inertia, art, i, IA):
+    """The inertia of link `i` and what its children left: articulated, before its joint is eliminated."""
     if inertia.link_leaf[i] == 0:
         IA = sym6_add(IA, load_sym6(art.link_IA, i))
     return IA
@@ -78,8 +77,9 @@ def aba(tree, inertia, pos, vel, tau, art_out, acc_out, a_out):
 
     # tip to base: articulated inertia and bias force
     for i in range(parent.shape[0] - 1, 0, -1):
-        IA = carried_inertia(inertia, pos, art_out, i)
+        IA = sym6_of_inertia(link_inertia(inertia, pos, i))
         pA = add_force(load_force(link_F, i), velocity_force(inertia, pos, i, load_motion(vel.link_V, i)))
+        IA = add_children(inertia, art_out, i, IA)
 
         # eliminate the joint's columns, last first
         for d in range(v_end[i] - 1, v_start[i] - 1, -1):

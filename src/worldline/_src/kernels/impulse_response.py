@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.aba import carried_inertia, hand_inertia
+from worldline._src.kernels.aba import add_children, hand_inertia
 from worldline._src.kernels.ground_contact import add_yielding
+from worldline._src.kernels.links import link_inertia
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import (
     Force,
@@ -21,6 +22,7 @@ from worldline._src.spatial.motion import (
 from worldline._src.spatial.sym6 import (
     sym6_minus_outer,
     sym6_mul,
+    sym6_of_inertia,
 )
 from worldline._src.spatial.vec3 import Vec3, add, scale
 
@@ -54,7 +56,7 @@ def factor(tree, inertia, pos, extra, art_out):
     Needs poses current. Writes dof_U and dof_D, which `respond` needs with the columns dof_S of now.
     """
     for i in range(tree.link_parent.shape[0] - 1, 0, -1):
-        IA = carried_inertia(inertia, pos, art_out, i)
+        IA = add_children(inertia, art_out, i, sym6_of_inertia(link_inertia(inertia, pos, i)))
         _eliminate(tree, inertia, pos, extra, i, IA, art_out)
 
 
@@ -66,7 +68,7 @@ def factor_on_ground(tree, inertia, pos, extra, ground, art_out):
     """
     g = 0
     for i in range(tree.link_parent.shape[0] - 1, 0, -1):
-        IA = carried_inertia(inertia, pos, art_out, i)
+        IA = add_children(inertia, art_out, i, sym6_of_inertia(link_inertia(inertia, pos, i)))
         # points stand in the order of this loop
         while g < ground.ground_link.shape[0] and ground.ground_link[g] == i:
             IA = add_yielding(IA, ground, g)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
-from worldline._src.kernels.crba import span_composites
+from worldline._src.kernels.crba import composite
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.spatial.inertia import load_inertia, momentum
 from worldline._src.spatial.motion import load_motion, power
@@ -34,8 +34,8 @@ def island_mass(trees, island, crb_out, M_out):
     _set_identity(M_out)
     for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[k]
-        first, end = trees.tree_links[t], trees.tree_links[t + 1]
-        span_composites(trees.tree, trees.inertia, trees.pos, first, end, crb_out)
+        for i in range(trees.tree_links[t + 1] - 1, trees.tree_links[t] - 1, -1):
+            composite(trees.tree, trees.inertia, trees.pos, i, crb_out)
 
         # momentum of the subtree moving along column d, then its work on every column above
         for d in range(trees.tree_dof[t], trees.tree_dof[t + 1]):
