@@ -10,11 +10,12 @@ from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.motion import (
     Force,
     add_force,
+    add_joint_motion,
     add_motion,
+    add_to_force,
     load_force,
     load_motion,
     power,
-    scale_motion,
     store_spatial,
     velocity_at,
 )
@@ -41,6 +42,23 @@ def velocity_force(inertia, pos, i, V):
     return Force(add(moment, cross(c, f)), f)
 
 
+@inline
+def add_children(inertia, art, i, IA):
+    """The inertia of link `i` and what its children left: articulated, before its joint is eliminated."""
+    if inertia.link_leaf[i] == 0:
+        IA = sym6_add(IA, load_sym6(art.link_IA, i))
+    return IA
+
+
+@inline
+def hand_inertia(inertia, i, p, IA, art_out):
+    """Hand what is left of the articulated inertia of link `i` to its parent `p`; the first child sets it."""
+    if inertia.link_first[i] == 1:
+        store_sym6(art_out.link_IA, p, IA)
+    else:
+        store_sym6(art_out.link_IA, p, sym6_add(load_sym6(art_out.link_IA, p), IA))
+
+
 @kernel
 def aba(tree, inertia, pos, vel, tau, art_out, acc_out, a_out):
     """Accelerations for given generalized forces, O(n) [Featherstone 2008, ch. 7].
@@ -51,19 +69,17 @@ def aba(tree, inertia, pos, vel, tau, art_out, acc_out, a_out):
     acceleration: their inverse inertia is zero.
     """
     # outputs
-    link_IA, dof_U, dof_D, dof_u = art_out.link_IA, art_out.dof_U, art_out.dof_D, art_out.dof_u
+    dof_U, dof_D, dof_u = art_out.dof_U, art_out.dof_D, art_out.dof_u
     link_A, link_F = acc_out.link_A, acc_out.link_F
     # inputs
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
-    leaf, first = inertia.link_leaf, inertia.link_first
     S, armature, mobile = pos.dof_S, inertia.dof_armature, inertia.dof_mobile
 
     # tip to base: articulated inertia and bias force
     for i in range(parent.shape[0] - 1, 0, -1):
         IA = sym6_of_inertia(link_inertia(inertia, pos, i))
         pA = add_force(load_force(link_F, i), velocity_force(inertia, pos, i, load_motion(vel.link_V, i)))
-        if leaf[i] == 0:
-            IA = sym6_add(IA, load_sym6(link_IA, i))
+        IA = add_children(inertia, art_out, i, IA)
 
         # eliminate the joint's columns, last first
         for d in range(v_end[i] - 1, v_start[i] - 1, -1):
@@ -83,11 +99,8 @@ def aba(tree, inertia, pos, vel, tau, art_out, acc_out, a_out):
         p = parent[i]
         if p > 0:
             F = add_force(pA, sym6_mul(IA, load_motion(vel.link_c, i)))
-            store_spatial(link_F, p, add_force(load_force(link_F, p), F))
-            if first[i] == 1:
-                store_sym6(link_IA, p, IA)
-            else:
-                store_sym6(link_IA, p, sym6_add(load_sym6(link_IA, p), IA))
+            add_to_force(link_F, p, F)
+            hand_inertia(inertia, i, p, IA, art_out)
 
     # base to tip: accelerations
     for i in range(1, parent.shape[0]):
@@ -95,5 +108,5 @@ def aba(tree, inertia, pos, vel, tau, art_out, acc_out, a_out):
         for d in range(v_start[i], v_end[i]):
             a = (dof_u[d] - power(load_force(dof_U, d), A)) * dof_D[d]
             a_out[d] = a
-            A = add_motion(A, scale_motion(load_motion(S, d), a))
+            A = add_joint_motion(A, S, d, a)
         store_spatial(link_A, i, A)

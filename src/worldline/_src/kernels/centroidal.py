@@ -15,7 +15,7 @@ from worldline._src.scalar.ops import constant, where
 from worldline._src.spatial.inertia import load_inertia, load_sym3, momentum, sym_mul
 from worldline._src.spatial.motion import Force, load_motion, velocity_at
 from worldline._src.spatial.rotation import load_mat3, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, store_three, sub
 
 
 @inline
@@ -39,17 +39,10 @@ def mass_center(tree, inertia, pos):
     return scale(h, 1.0 / total_mass(inertia))
 
 
-@inline
-def _store_three(result_out, a):
-    result_out[0] = a.x
-    result_out[1] = a.y
-    result_out[2] = a.z
-
-
 @kernel
 def com_position(tree, inertia, pos, result_out):
     """Centre of mass, world frame: 3 numbers."""
-    _store_three(result_out, mass_center(tree, inertia, pos))
+    store_three(result_out, 0, mass_center(tree, inertia, pos))
 
 
 @kernel
@@ -61,7 +54,7 @@ def com_velocity(tree, inertia, pos, vel, result_out):
         c = center_of_mass(inertia, pos, i)
         # v_c = sum m_i v(c_i) / sum m_i
         P = add(P, scale(velocity_at(load_motion(vel.link_V, i), c), inertia.link_mass[i]))
-    _store_three(result_out, scale(P, 1.0 / total_mass(inertia)))
+    store_three(result_out, 0, scale(P, 1.0 / total_mass(inertia)))
 
 
 @kernel
@@ -74,7 +67,7 @@ def com_acceleration(tree, inertia, pos, vel, A, result_out):
         # a_c = sum m_i a(c_i) / sum m_i
         a = classical_acceleration(load_motion(vel.link_V, i), load_motion(A, i), c)
         F = add(F, scale(a, inertia.link_mass[i]))
-    _store_three(result_out, scale(F, 1.0 / total_mass(inertia)))
+    store_three(result_out, 0, scale(F, 1.0 / total_mass(inertia)))
 
 
 @kernel

@@ -19,68 +19,50 @@ from worldline._src.spatial.rotation import (
     rotation_vector_to_quat,
     store_quat,
 )
-from worldline._src.spatial.vec3 import Vec3
+from worldline._src.spatial.vec3 import Vec3, load_three, store_three
+
+
+@inline
+def _adding(tree, i):
+    """How many coordinates of link `i` add up: all of axes, the position of a free joint."""
+    kind = tree.link_kind[i]
+    count = 0
+    if adds_up(kind):
+        count = tree.link_v_end[i] - tree.link_v_start[i]
+    if kind == FREE:
+        count = 3
+    return count
 
 
 @kernel
 def integrate(tree, q, v, h, q_out):
     """q_out = q moved by the displacement h v."""
-    kind, q_start, v_start, v_end = (
-        tree.link_kind,
-        tree.link_q_start,
-        tree.link_v_start,
-        tree.link_v_end,
-    )
-
+    kind = tree.link_kind
     for i in range(1, kind.shape[0]):
-        k = kind[i]
-        qi = q_start[i]
-        vi = v_start[i]
-        if adds_up(k):
-            for d in range(v_end[i] - vi):
-                # q + h v
-                q_out[qi + d] = q[qi + d] + h * v[vi + d]
-        if k == FREE:
-            for d in range(3):
-                q_out[qi + d] = q[qi + d] + h * v[vi + d]
-            qi = qi + 3
-            vi = vi + 3
-        if k == BALL or k == FREE:
+        qi, vi, count = tree.link_q_start[i], tree.link_v_start[i], _adding(tree, i)
+        for d in range(count):
+            # q + h v
+            q_out[qi + d] = q[qi + d] + h * v[vi + d]
+        if kind[i] == BALL or kind[i] == FREE:
             # Q exp(h w), w in body axes
-            turn = rotation_vector_to_quat(Vec3(h * v[vi], h * v[vi + 1], h * v[vi + 2]))
-            store_quat(q_out, qi, normalized(quat_mul(normalized(load_quat(q, qi)), turn)))
+            at, w = qi + count, load_three(v, vi + count)
+            turn = rotation_vector_to_quat(Vec3(h * w.x, h * w.y, h * w.z))
+            store_quat(q_out, at, normalized(quat_mul(normalized(load_quat(q, at)), turn)))
 
 
 @kernel
 def difference(tree, q, q_other, v_out):
     """v_out: the shortest displacement that moves q to q_other."""
-    kind, q_start, v_start, v_end = (
-        tree.link_kind,
-        tree.link_q_start,
-        tree.link_v_start,
-        tree.link_v_end,
-    )
-
+    kind = tree.link_kind
     for i in range(1, kind.shape[0]):
-        k = kind[i]
-        qi = q_start[i]
-        vi = v_start[i]
-        if adds_up(k):
-            for d in range(v_end[i] - vi):
-                v_out[vi + d] = q_other[qi + d] - q[qi + d]
-        if k == FREE:
-            for d in range(3):
-                v_out[vi + d] = q_other[qi + d] - q[qi + d]
-            qi = qi + 3
-            vi = vi + 3
-        if k == BALL or k == FREE:
+        qi, vi, count = tree.link_q_start[i], tree.link_v_start[i], _adding(tree, i)
+        for d in range(count):
+            # q' - q
+            v_out[vi + d] = q_other[qi + d] - q[qi + d]
+        if kind[i] == BALL or kind[i] == FREE:
             # log(Q^-1 Q'), in body axes
-            a = normalized(load_quat(q, qi))
-            b = normalized(load_quat(q_other, qi))
-            r = quat_to_rotation_vector(quat_mul(conjugate(a), b))
-            v_out[vi] = r.x
-            v_out[vi + 1] = r.y
-            v_out[vi + 2] = r.z
+            a, b = normalized(load_quat(q, qi + count)), normalized(load_quat(q_other, qi + count))
+            store_three(v_out, vi + count, quat_to_rotation_vector(quat_mul(conjugate(a), b)))
 
 
 @inline

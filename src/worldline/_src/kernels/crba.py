@@ -10,26 +10,29 @@ from worldline._src.spatial.inertia import add_inertia, load_inertia, momentum, 
 from worldline._src.spatial.motion import load_motion, power
 
 
+@inline
+def composite(tree, inertia, pos, i, crb_io):
+    """Inertia of the subtree of link `i` about its tree's reference point, once its children have theirs."""
+    # I_i^c = I_i + sum of I_j^c over children j
+    I = link_inertia(inertia, pos, i)
+    if inertia.link_leaf[i] == 0:
+        I = add_inertia(I, load_inertia(crb_io, i))
+        store_inertia(crb_io, i, I)
+    else:
+        store_inertia(crb_io, i, I)
+    p = tree.link_parent[i]
+    if p > 0:
+        if inertia.link_first[i] == 1:
+            store_inertia(crb_io, p, I)
+        else:
+            store_inertia(crb_io, p, add_inertia(load_inertia(crb_io, p), I))
+
+
 @kernel
 def composites(tree, inertia, pos, crb_out):
     """Inertia of every subtree about its tree's reference point, tip to base. O(n)."""
-    parent = tree.link_parent
-    leaf, first = inertia.link_leaf, inertia.link_first
-
-    for i in range(parent.shape[0] - 1, 0, -1):
-        # I_i^c = I_i + sum of I_j^c over children j
-        I = link_inertia(inertia, pos, i)
-        if leaf[i] == 0:
-            I = add_inertia(I, load_inertia(crb_out, i))
-            store_inertia(crb_out, i, I)
-        else:
-            store_inertia(crb_out, i, I)
-        p = parent[i]
-        if p > 0:
-            if first[i] == 1:
-                store_inertia(crb_out, p, I)
-            else:
-                store_inertia(crb_out, p, add_inertia(load_inertia(crb_out, p), I))
+    for i in range(tree.link_parent.shape[0] - 1, 0, -1):
+        composite(tree, inertia, pos, i, crb_out)
 
 
 @inline

@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_position
 from worldline._src.spatial.motion import (
     Force,
-    add_force,
-    load_force,
+    add_to_force,
     load_motion,
-    store_spatial,
     velocity_at,
 )
+from worldline._src.spatial.rotation import load_position
 from worldline._src.spatial.vec3 import Vec3, cross, dot, load_vec3, scale, sub
 
 _SHORT = 1e-12
@@ -35,7 +33,7 @@ def _add_force(link_F_io, link, p, f):
     if link > 0:
         # minus the wrench (p x f, f)
         F = Force(scale(cross(p, f), -1.0), scale(f, -1.0))
-        store_spatial(link_F_io, link, add_force(load_force(link_F_io, link), F))
+        add_to_force(link_F_io, link, F)
 
 
 @kernel
@@ -45,7 +43,7 @@ def spring_forces(tree, pos, link_V, anchors, spring_io, link_F_io):
     for k in range(ends.shape[0]):
         spring_io.spring_force[k] = 0.0
         a, b = ends[k, 0], ends[k, 1]
-        p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+        p_a, p_b = load_position(X, a), load_position(X, b)
         link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]
         # L = |p_b - p_a|, e = (p_b - p_a) / L
         u = sub(p_b, p_a)

@@ -9,18 +9,15 @@ the square of its speed, and by the square of the turning speed as a torque.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_rotation
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.scalar.ops import absolute
 from worldline._src.spatial.motion import (
     Force,
-    add_force,
-    load_force,
+    add_to_force,
     load_motion,
-    store_spatial,
     velocity_at,
 )
-from worldline._src.spatial.rotation import load_mat3, mat_mul, rotate, rotate_back
+from worldline._src.spatial.rotation import load_mat3, load_rotation, mat_mul, rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, cross, scale, sub
 
 _PI = 3.141592653589793
@@ -52,7 +49,7 @@ def fluid_forces(inertia, pos, link_V, fluid_io, link_F_io):
         if x + y + z == 0.0:
             continue
         # twist of the box in its own axes, relative to the wind: w = R^T w_W, v = R^T (v_c - u)
-        R = mat_mul(load_mat3(pos.link_R, i), anchor_rotation(box, i))
+        R = mat_mul(load_mat3(pos.link_R, i), load_rotation(box, i))
         c, V = center_of_mass(inertia, pos, i), load_motion(link_V, i)
         w, v = rotate_back(R, V.ang), rotate_back(R, sub(velocity_at(V, c), wind))
         # Stokes, of a sphere of the mean width d: f = -3 pi d mu v, t = -pi d^3 mu w
@@ -74,4 +71,4 @@ def fluid_forces(inertia, pos, link_V, fluid_io, link_F_io):
         kept[i, 3], kept[i, 4], kept[i, 5] = t.x, t.y, t.z
         m = cross(c, f)
         F = Force(Vec3(-t.x - m.x, -t.y - m.y, -t.z - m.z), scale(f, -1.0))
-        store_spatial(link_F_io, i, add_force(load_force(link_F_io, i), F))
+        add_to_force(link_F_io, i, F)

@@ -7,7 +7,13 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.scalar.ops import constant
-from worldline._src.spatial.motion import Force, add_force, load_force, load_motion, power, store_spatial
+from worldline._src.spatial.motion import (
+    Force,
+    add_to_force,
+    load_force,
+    load_motion,
+    power,
+)
 from worldline._src.spatial.vec3 import Vec3, cross
 
 
@@ -25,8 +31,7 @@ def _compensated_weight(inertia, pos, compensation, i):
 def compensate(inertia, pos, compensation, link_F_out):
     """Take the compensating forces off link_F, which holds minus the external wrenches. O(n)."""
     for i in range(1, compensation.link_gravcomp.shape[0]):
-        F = _compensated_weight(inertia, pos, compensation, i)
-        store_spatial(link_F_out, i, add_force(load_force(link_F_out, i), F))
+        add_to_force(link_F_out, i, _compensated_weight(inertia, pos, compensation, i))
 
 
 @kernel
@@ -40,7 +45,7 @@ def add_joint_forces(tree, pos, link_F_out, tau_out):
             tau_out[d] = tau_out[d] - power(F, load_motion(pos.dof_S, d))
         p = parent[i]
         if p > 0:
-            store_spatial(link_F_out, p, add_force(load_force(link_F_out, p), F))
+            add_to_force(link_F_out, p, F)
 
 
 @kernel

@@ -5,24 +5,21 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.aba import add_children, hand_inertia
 from worldline._src.kernels.ground_contact import add_yielding
 from worldline._src.kernels.links import link_inertia
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import (
     Force,
     Motion,
-    add_force,
-    add_motion,
+    add_joint_motion,
+    add_to_force,
     load_force,
     load_motion,
     power,
-    scale_motion,
     store_spatial,
 )
 from worldline._src.spatial.sym6 import (
-    load_sym6,
-    store_sym6,
-    sym6_add,
     sym6_minus_outer,
     sym6_mul,
     sym6_of_inertia,
@@ -34,13 +31,14 @@ from worldline._src.spatial.vec3 import Vec3, add, scale
 def _eliminate(tree, inertia, pos, extra, i, IA, art_out):
     """Eliminate the columns of the joint of link `i`, last first, and hand the rest to its parent."""
     # outputs
-    link_IA, dof_U, dof_D = art_out.link_IA, art_out.dof_U, art_out.dof_D
+    dof_U, dof_D = art_out.dof_U, art_out.dof_D
     # inputs
     armature, mobile = inertia.dof_armature, inertia.dof_mobile
 
     for d in range(tree.link_v_end[i] - 1, tree.link_v_start[i] - 1, -1):
         s = load_motion(pos.dof_S, d)
         U = sym6_mul(IA, s)
+        # D = 1 / (S . U + armature + extra),  IA -= U U^T D
         D = mobile[d] / (power(U, s) + (armature[d] + (1.0 - mobile[d])) + extra[d])
         store_spatial(dof_U, d, U)
         dof_D[d] = D
@@ -48,19 +46,7 @@ def _eliminate(tree, inertia, pos, extra, i, IA, art_out):
 
     p = tree.link_parent[i]
     if p > 0:
-        if inertia.link_first[i] == 1:
-            store_sym6(link_IA, p, IA)
-        else:
-            store_sym6(link_IA, p, sym6_add(load_sym6(link_IA, p), IA))
-
-
-@inline
-def _carried(inertia, pos, i, art):
-    """Inertia of link `i` and what its children handed to it."""
-    IA = sym6_of_inertia(link_inertia(inertia, pos, i))
-    if inertia.link_leaf[i] == 0:
-        IA = sym6_add(IA, load_sym6(art.link_IA, i))
-    return IA
+        hand_inertia(inertia, i, p, IA, art_out)
 
 
 @kernel
@@ -70,7 +56,8 @@ def factor(tree, inertia, pos, extra, art_out):
     Needs poses current. Writes dof_U and dof_D, which `respond` needs with the columns dof_S of now.
     """
     for i in range(tree.link_parent.shape[0] - 1, 0, -1):
-        _eliminate(tree, inertia, pos, extra, i, _carried(inertia, pos, i, art_out), art_out)
+        IA = add_children(inertia, art_out, i, sym6_of_inertia(link_inertia(inertia, pos, i)))
+        _eliminate(tree, inertia, pos, extra, i, IA, art_out)
 
 
 @kernel
@@ -81,7 +68,7 @@ def factor_on_ground(tree, inertia, pos, extra, ground, art_out):
     """
     g = 0
     for i in range(tree.link_parent.shape[0] - 1, 0, -1):
-        IA = _carried(inertia, pos, i, art_out)
+        IA = add_children(inertia, art_out, i, sym6_of_inertia(link_inertia(inertia, pos, i)))
         # points stand in the order of this loop
         while g < ground.ground_link.shape[0] and ground.ground_link[g] == i:
             IA = add_yielding(IA, ground, g)
@@ -118,7 +105,7 @@ def respond(tree, inertia, dof_S, impulse, art_io, acc_out, dv_out):
             if first[i] == 1:
                 store_spatial(link_F, p, pA)
             else:
-                store_spatial(link_F, p, add_force(load_force(link_F, p), pA))
+                add_to_force(link_F, p, pA)
 
     # base to tip: velocities; the world does not move
     for i in range(1, parent.shape[0]):
@@ -127,5 +114,5 @@ def respond(tree, inertia, dof_S, impulse, art_io, acc_out, dv_out):
         for d in range(v_start[i], v_end[i]):
             dv = (dof_u[d] - power(load_force(dof_U, d), A)) * dof_D[d]
             dv_out[d] = dv
-            A = add_motion(A, scale_motion(load_motion(dof_S, d), dv))
+            A = add_joint_motion(A, dof_S, d, dv)
         store_spatial(link_A, i, A)

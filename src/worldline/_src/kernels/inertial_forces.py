@@ -6,16 +6,13 @@ from __future__ import annotations
 
 from worldline._src.jit import kernel
 from worldline._src.kernels.links import link_inertia
+from worldline._src.kernels.rnea import project
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.inertia import momentum
 from worldline._src.spatial.motion import (
     Motion,
-    add_force,
-    add_motion,
-    load_force,
+    add_joint_motion,
     load_motion,
-    power,
-    scale_motion,
     store_spatial,
 )
 from worldline._src.spatial.vec3 import Vec3
@@ -28,7 +25,7 @@ def inertial_forces(tree, inertia, pos, w, acc_out, tau_out):
     link_A, link_F = acc_out.link_A, acc_out.link_F
     # inputs
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
-    S, armature = pos.dof_S, inertia.dof_armature
+    S = pos.dof_S
 
     # base to tip: accelerations, and the force each link needs
     for i in range(1, parent.shape[0]):
@@ -38,15 +35,9 @@ def inertial_forces(tree, inertia, pos, w, acc_out, tau_out):
         if parent[i] > 0:
             A = load_motion(link_A, parent[i])
         for d in range(v_start[i], v_end[i]):
-            A = add_motion(A, scale_motion(load_motion(S, d), w[d]))
+            A = add_joint_motion(A, S, d, w[d])
         store_spatial(link_A, i, A)
         store_spatial(link_F, i, momentum(link_inertia(inertia, pos, i), A))
 
     # tip to base: project on the joint, hand the rest to the parent
-    for i in range(parent.shape[0] - 1, 0, -1):
-        F = load_force(link_F, i)
-        for d in range(v_start[i], v_end[i]):
-            tau_out[d] = power(F, load_motion(S, d)) + armature[d] * w[d]
-        p = parent[i]
-        if p > 0:
-            store_spatial(link_F, p, add_force(load_force(link_F, p), F))
+    project(tree, inertia, pos, w, link_F, tau_out)

@@ -4,12 +4,24 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.joints import bend_rate
 from worldline._src.kernels.links import body_point, into_body, store_six
 from worldline._src.kernels.velocities import classical_acceleration
-from worldline._src.spatial.motion import add_motion, cross_motion, load_motion, scale_motion, velocity_at
+from worldline._src.spatial.motion import (
+    add_joint_motion,
+    add_motion,
+    cross_motion,
+    load_motion,
+    velocity_at,
+)
 from worldline._src.spatial.vec3 import Vec3, add, cross, sub
+
+
+@inline
+def _store_column(J_out, d, ang, lin):
+    J_out[0, d], J_out[1, d], J_out[2, d] = ang.x, ang.y, ang.z
+    J_out[3, d], J_out[4, d], J_out[5, d] = lin.x, lin.y, lin.z
 
 
 @kernel
@@ -37,12 +49,7 @@ def jacobian(dof, body, pos, args, point, J_out):
         if args[1] == 1:
             ang = into_body(body, pos, i, ang)
             lin = into_body(body, pos, i, lin)
-        J_out[0, d] = ang.x
-        J_out[1, d] = ang.y
-        J_out[2, d] = ang.z
-        J_out[3, d] = lin.x
-        J_out[4, d] = lin.y
-        J_out[5, d] = lin.z
+        _store_column(J_out, d, ang, lin)
         d = above[d]
 
 
@@ -71,7 +78,7 @@ def jacobian_derivative(tree, body, pos, vel, v, args, point, J_out):
         while first < v_end[link]:
             end = first
             while end < v_end[link] and (end == first or block[end] == 0):
-                V = add_motion(V, scale_motion(load_motion(S, end), v[end]))
+                V = add_joint_motion(V, S, end, v[end])
                 end += 1
             for d in range(first, end):
                 column = load_motion(S, d)
@@ -88,12 +95,7 @@ def jacobian_derivative(tree, body, pos, vel, v, args, point, J_out):
                     # what the axes of the body turn away
                     ang = into_body(body, pos, i, sub(ang, cross(V_i.ang, column.ang)))
                     lin = into_body(body, pos, i, sub(lin, cross(V_i.ang, velocity_at(column, r))))
-                J_out[0, d] = ang.x
-                J_out[1, d] = ang.y
-                J_out[2, d] = ang.z
-                J_out[3, d] = lin.x
-                J_out[4, d] = lin.y
-                J_out[5, d] = lin.z
+                _store_column(J_out, d, ang, lin)
             first = end
         link = parent[link]
 

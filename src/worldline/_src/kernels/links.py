@@ -8,7 +8,7 @@ from worldline._src.jit import inline
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.inertia import inertia_about, load_sym3, turned
 from worldline._src.spatial.rotation import load_mat3, rotate, rotate_back
-from worldline._src.spatial.vec3 import add, load_vec3
+from worldline._src.spatial.vec3 import add, load_vec3, store_three
 
 
 @inline
@@ -55,9 +55,5 @@ def into_body(body, pos, i, a):
 @inline
 def store_six(array, k, first, second):
     """Write two 3-vectors to a 1-D array from `k` on."""
-    array[k] = first.x
-    array[k + 1] = first.y
-    array[k + 2] = first.z
-    array[k + 3] = second.x
-    array[k + 4] = second.y
-    array[k + 5] = second.z
+    store_three(array, k, first)
+    store_three(array, k + 3, second)

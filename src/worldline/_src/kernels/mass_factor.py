@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.scalar.ops import sqrt
 
 
@@ -46,29 +46,31 @@ def factor(dof, M, L_out):
             e = above[e]
 
 
+@inline
+def solved_row(above, L, d, x_io):
+    """Row `d` of x = L^-1 x, once those of its ancestors are solved."""
+    # x_d = (x_d - sum of L_de x_e over ancestors e) / L_dd
+    x = x_io[d]
+    e = above[d]
+    while e >= 0:
+        x = x - L[d, e] * x_io[e]
+        e = above[e]
+    return x * L[d, d]
+
+
 @kernel
 def solve_factored(dof, L, x_io):
     """x = M^-1 x by L^T, then L. O(n depth)."""
-    above = dof.dof_parent
-    n = above.shape[0]
     half_solve(dof, L, x_io)
-
     # base to tip: x = L^-1 x
-    for d in range(n):
-        x = x_io[d]
-        e = above[d]
-        while e >= 0:
-            x = x - L[d, e] * x_io[e]
-            e = above[e]
-        x_io[d] = x * L[d, d]
+    for d in range(dof.dof_parent.shape[0]):
+        x_io[d] = solved_row(dof.dof_parent, L, d, x_io)
 
 
-@kernel
-def half_solve(dof, L, x_io):
-    """x = L^-T x, tip to base. O(n depth)."""
-    above = dof.dof_parent
-
-    for d in range(above.shape[0] - 1, -1, -1):
+@inline
+def span_half_solve(above, L, first, end, x_io):
+    """x = L^-T x for degrees of freedom first ... end - 1 of whole trees, tip to base."""
+    for d in range(end - 1, first - 1, -1):
         # x_d /= L_dd, then x_e -= L_de x_d for all ancestors e
         x = x_io[d] * L[d, d]
         x_io[d] = x
@@ -76,6 +78,12 @@ def half_solve(dof, L, x_io):
         while e >= 0:
             x_io[e] = x_io[e] - L[d, e] * x
             e = above[e]
+
+
+@kernel
+def half_solve(dof, L, x_io):
+    """x = L^-T x, tip to base. O(n depth)."""
+    span_half_solve(dof.dof_parent, L, 0, dof.dof_parent.shape[0], x_io)
 
 
 @kernel
@@ -89,12 +97,7 @@ def respond(dof, L, x_io):
         if mobile[d] == 0.0:
             x_io[d] = 0.0
         else:
-            x = x_io[d]
-            e = above[d]
-            while e >= 0:
-                x = x - L[d, e] * x_io[e]
-                e = above[e]
-            x_io[d] = x * L[d, d]
+            x_io[d] = solved_row(above, L, d, x_io)
 
 
 @kernel

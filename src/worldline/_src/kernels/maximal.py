@@ -21,6 +21,7 @@ from worldline._src.spatial.rotation import (
     matrix_to_quat,
     normalized,
     quat_to_matrix,
+    relative_rotation,
     rotate,
     rotate_back,
     store_quat,
@@ -223,13 +224,13 @@ def _axis_coordinates(tree, anchor, i, R, t, v, w, q_out, v_out):
             x = _turn_between(a, rotate(R_b, c), image)
             x = x + _gimbal_correction(a, rotate(_axis_rotation(a, x), b), image, w)
             R_a = _axis_rotation(a, x)
-            rest = mat_mul(transpose(mat_mul(R_a, R_b)), R)
+            rest = relative_rotation(mat_mul(R_a, R_b), R)
             w_b = rotate(R_a, b)
             w_c = rotate(mat_mul(R_a, R_b), c)
         if turns == 2:
             x = _turn_between(a, b, rotate(R, b))
             R_a = _axis_rotation(a, x)
-            rest = mat_mul(transpose(R_a), R)
+            rest = relative_rotation(R_a, R)
             w_b = rotate(R_a, b)
         z = _turn_of(rest, _pick(axes, end - 1, end, t.x))
         if anchor.dof_kind[end - 1] == SCREW:
@@ -293,7 +294,7 @@ def generalized(tree, body, anchor, maximal, q_out, v_out):
             v = sub(v, v_P)
 
         # relative pose and velocity in the axes of the resting joint
-        R = mat_mul(transpose(R_rest), R_moved)
+        R = relative_rotation(R_rest, R_moved)
         t = rotate_back(R_rest, sub(p_moved, p_rest))
         v = rotate_back(R_rest, v)
         w = rotate_back(R_rest, w)

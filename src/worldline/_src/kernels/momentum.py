@@ -14,11 +14,12 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.joints import bend_rate
 from worldline._src.kernels.links import center_of_mass
+from worldline._src.kernels.rnea import project
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.motion import (
     Force,
-    add_force,
     add_motion,
+    add_to_force,
     cross_motion,
     load_force,
     load_motion,
@@ -45,19 +46,11 @@ def link_momentum(inertia, pos, i, V):
 @kernel
 def momenta(tree, inertia, pos, vel, v, link_H_out, dof_p_out):
     """Generalized momenta M v, tip to base. Needs poses and velocities current. O(n)."""
-    parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
-
-    for i in range(1, parent.shape[0]):
+    for i in range(1, tree.link_parent.shape[0]):
         # H_i = I_i V_i
         store_spatial(link_H_out, i, link_momentum(inertia, pos, i, load_motion(vel.link_V, i)))
-    for i in range(parent.shape[0] - 1, 0, -1):
-        H = load_force(link_H_out, i)
-        for d in range(v_start[i], v_end[i]):
-            # p_d = H_subtree . S_d + a_d v_d
-            dof_p_out[d] = power(H, load_motion(pos.dof_S, d)) + inertia.dof_armature[d] * v[d]
-        p = parent[i]
-        if p > 0:
-            store_spatial(link_H_out, p, add_force(load_force(link_H_out, p), H))
+    # p_d = H_subtree . S_d + a_d v_d
+    project(tree, inertia, pos, v, link_H_out, dof_p_out)
 
 
 @kernel
@@ -100,4 +93,4 @@ def momentum_rates(tree, pos, vel, v, tau, link_H, link_F_io, dof_f_out):
                 dof_f_out[d] = dof_f_out[d] + power(H, bent)
             V = add_motion(V, scale_motion(S, v[d]))
         if p > 0:
-            store_spatial(link_F_io, p, add_force(load_force(link_F_io, p), F))
+            add_to_force(link_F_io, p, F)

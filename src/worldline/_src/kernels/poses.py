@@ -7,8 +7,8 @@ from __future__ import annotations
 from worldline._src.jit import kernel
 from worldline._src.kernels.joints import joint_turn, load_quat_row, turn_vector
 from worldline._src.scalar.ops import constant, where
-from worldline._src.spatial.rotation import quat_mul
-from worldline._src.spatial.vec3 import add, load_vec3
+from worldline._src.spatial.rotation import Quat, quat_mul, store_quat
+from worldline._src.spatial.vec3 import add, load_vec3, store_three, store_vec3
 
 
 @kernel
@@ -30,13 +30,8 @@ def poses(tree, turn, body, q, pose_io, result_out):
         x = add(load_vec3(link_x, p), turn_vector(Q_P, load_vec3(turn.link_p_pre, i)))
         Q = quat_mul(Q_P, load_quat_row(turn.link_Q_pre, i)) if turn.link_turned[i] == 1 else Q_P
         Q, x = joint_turn(tree, turn, q, i, Q, x)
-        link_Q[i, 0] = Q.x
-        link_Q[i, 1] = Q.y
-        link_Q[i, 2] = Q.z
-        link_Q[i, 3] = Q.w
-        link_x[i, 0] = x.x
-        link_x[i, 1] = x.y
-        link_x[i, 2] = x.z
+        link_Q[i, 0], link_Q[i, 1], link_Q[i, 2], link_Q[i, 3] = Q.x, Q.y, Q.z, Q.w
+        store_vec3(link_x, i, x)
 
         # from the kernel link to the body frame
         if body.link_offset[i] == 1:
@@ -44,10 +39,5 @@ def poses(tree, turn, body, q, pose_io, result_out):
             Q = quat_mul(Q, load_quat_row(turn.link_Q_post, i))
         sign = where(Q.w < 0.0, constant(-1.0, Q.w), constant(1.0, Q.w))
         k = 7 * body.link_body[i]
-        result_out[k] = x.x
-        result_out[k + 1] = x.y
-        result_out[k + 2] = x.z
-        result_out[k + 3] = Q.x * sign
-        result_out[k + 4] = Q.y * sign
-        result_out[k + 5] = Q.z * sign
-        result_out[k + 6] = Q.w * sign
+        store_three(result_out, k, x)
+        store_quat(result_out, k + 3, Quat(Q.x * sign, Q.y * sign, Q.z * sign, Q.w * sign))

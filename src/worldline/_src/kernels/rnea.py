@@ -9,12 +9,12 @@ from worldline._src.kernels.links import body_origin, center_of_mass
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.motion import (
     Force,
-    add_force,
+    add_joint_motion,
     add_motion,
+    add_to_force,
     load_force,
     load_motion,
     power,
-    scale_motion,
     store_spatial,
     velocity_at,
 )
@@ -46,6 +46,19 @@ def external_force(body, pos, i, wrench):
     return Force(add(F.ang, cross(r, F.lin)), F.lin)
 
 
+@inline
+def project(tree, inertia, pos, x, link_F_io, tau_out):
+    """tau = S . F + armature x of all joints, with F the force or momentum of subtrees, tip to base."""
+    parent = tree.link_parent
+    for i in range(parent.shape[0] - 1, 0, -1):
+        F = load_force(link_F_io, i)
+        for d in range(tree.link_v_start[i], tree.link_v_end[i]):
+            tau_out[d] = power(F, load_motion(pos.dof_S, d)) + inertia.dof_armature[d] * x[d]
+        p = parent[i]
+        if p > 0:
+            add_to_force(link_F_io, p, F)
+
+
 @kernel
 def rnea(tree, inertia, pos, vel, a, acc_out, tau_out):
     """Generalized forces for given accelerations [Featherstone 2008, ch. 5].
@@ -57,25 +70,19 @@ def rnea(tree, inertia, pos, vel, a, acc_out, tau_out):
     link_A, link_F = acc_out.link_A, acc_out.link_F
     # inputs
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
-    S, armature = pos.dof_S, inertia.dof_armature
+    S = pos.dof_S
 
     # base to tip: accelerations, and the force each link needs
     for i in range(1, parent.shape[0]):
         A = add_motion(load_motion(link_A, parent[i]), load_motion(vel.link_c, i))
         for d in range(v_start[i], v_end[i]):
-            A = add_motion(A, scale_motion(load_motion(S, d), a[d]))
+            A = add_joint_motion(A, S, d, a[d])
         store_spatial(link_A, i, A)
         F = newton_euler(inertia, pos, i, load_motion(vel.link_V, i), A)
-        store_spatial(link_F, i, add_force(load_force(link_F, i), F))
+        add_to_force(link_F, i, F)
 
     # tip to base: project on the joint, hand the rest to the parent
-    for i in range(parent.shape[0] - 1, 0, -1):
-        F = load_force(link_F, i)
-        for d in range(v_start[i], v_end[i]):
-            tau_out[d] = power(F, load_motion(S, d)) + armature[d] * a[d]
-        p = parent[i]
-        if p > 0:
-            store_spatial(link_F, p, add_force(load_force(link_F, p), F))
+    project(tree, inertia, pos, a, link_F, tau_out)
 
 
 @kernel

@@ -262,31 +262,48 @@ def subtract_held_forces(dof, dof_kind, pos, F, dq_io):
             e = above[e]
 
 
+@inline
+def _scale_row(X_io, d, first, x):
+    """X_d *= x from column `first` on."""
+    for j in range(first, X_io.shape[1]):
+        X_io[d, j] = X_io[d, j] * x
+
+
+@inline
+def _subtract_row(X_io, d, e, first, x):
+    """X_d -= x X_e from column `first` on."""
+    for j in range(first, X_io.shape[1]):
+        X_io[d, j] = X_io[d, j] - x * X_io[e, j]
+
+
+@inline
+def _back_row(above, L, d, first, X_io):
+    """Row `d` of X = L^-T X, and what it takes off its ancestors, from column `first` on."""
+    _scale_row(X_io, d, first, L[d, d])
+    e = above[d]
+    while e >= 0:
+        _subtract_row(X_io, e, d, first, L[d, e])
+        e = above[e]
+
+
+@inline
+def _forward_row(above, L, d, first, X_io):
+    """Row `d` of X = L^-1 X, once those of its ancestors are solved, from column `first` on."""
+    e = above[d]
+    while e >= 0:
+        _subtract_row(X_io, d, e, first, L[d, e])
+        e = above[e]
+    _scale_row(X_io, d, first, L[d, d])
+
+
 @kernel
 def solve_columns(dof, L, X_io):
     """X = M^-1 X for a matrix of columns, by L^T, then L, whole rows at a time. O(n^2 depth)."""
-    above = dof.dof_parent
-    n, columns = above.shape[0], X_io.shape[1]
+    n = dof.dof_parent.shape[0]
     for d in range(n - 1, -1, -1):
-        x = L[d, d]
-        for j in range(columns):
-            X_io[d, j] = X_io[d, j] * x
-        e = above[d]
-        while e >= 0:
-            x = L[d, e]
-            for j in range(columns):
-                X_io[e, j] = X_io[e, j] - x * X_io[d, j]
-            e = above[e]
+        _back_row(dof.dof_parent, L, d, 0, X_io)
     for d in range(n):
-        e = above[d]
-        while e >= 0:
-            x = L[d, e]
-            for j in range(columns):
-                X_io[d, j] = X_io[d, j] - x * X_io[e, j]
-            e = above[e]
-        x = L[d, d]
-        for j in range(columns):
-            X_io[d, j] = X_io[d, j] * x
+        _forward_row(dof.dof_parent, L, d, 0, X_io)
 
 
 @kernel
@@ -300,24 +317,8 @@ def invert_mass(dof, L, inverse_out):
         inverse_out[d, d] = 1.0
     # L^-T has entries right of the diagonal alone
     for d in range(n - 1, -1, -1):
-        x = L[d, d]
-        for j in range(d, n):
-            inverse_out[d, j] = inverse_out[d, j] * x
-        e = above[d]
-        while e >= 0:
-            x = L[d, e]
-            for j in range(d, n):
-                inverse_out[e, j] = inverse_out[e, j] - x * inverse_out[d, j]
-            e = above[e]
+        _back_row(above, L, d, d, inverse_out)
     for d in range(n):
-        e = above[d]
-        while e >= 0:
-            x = L[d, e]
-            for j in range(d, n):
-                inverse_out[d, j] = inverse_out[d, j] - x * inverse_out[e, j]
-            e = above[e]
-        x = L[d, d]
+        _forward_row(above, L, d, d, inverse_out)
         for j in range(d, n):
-            y = inverse_out[d, j] * x
-            inverse_out[d, j] = y
-            inverse_out[j, d] = y
+            inverse_out[j, d] = inverse_out[d, j]

@@ -15,8 +15,8 @@ from worldline._src.jit import kernel
 from worldline._src.kernels.configuration import integrate
 from worldline._src.kernels.joints import BALL, FREE
 from worldline._src.scalar.ops import constant
-from worldline._src.spatial.exponential import chart_rate, load_turn, store_turn
-from worldline._src.spatial.vec3 import scale
+from worldline._src.spatial.exponential import chart_rate
+from worldline._src.spatial.vec3 import load_three, scale, store_three
 
 
 @kernel
@@ -59,8 +59,8 @@ def next_part(tree, a, reach, start_io, q_out, v_out):
             # the last three columns turn
             end = end - 3
             # rate of the rotation vector phi: phi' = dexp^-1(phi) w
-            moved = scale(load_turn(v_part, end), reach)
-            store_turn(v_part, end, chart_rate(moved, load_turn(v_out, end)))
+            moved = scale(load_three(v_part, end), reach)
+            store_three(v_part, end, chart_rate(moved, load_three(v_out, end)))
         for d in range(tree.link_v_start[i], end):
             v_part[d] = v_out[d]
 

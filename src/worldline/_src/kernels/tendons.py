@@ -10,10 +10,10 @@ different links change the length, by the velocity difference of their ends alon
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.wrapping import wrap
 from worldline._src.scalar.ops import constant, sqrt, where
 from worldline._src.spatial.motion import load_motion
+from worldline._src.spatial.rotation import load_position, load_rotation
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 ANCHOR, SPHERE, CYLINDER, PULLEY = range(4)
@@ -71,21 +71,21 @@ def _path_length(dof, tree, pos, tendon, anchors, k, moment_io):
             j += 1
             continue
         a = tendon.node_anchor[j]
-        p_a, link_a = anchor_position(X, a), anchors.anchor_link[a]
+        p_a, link_a = load_position(X, a), anchors.anchor_link[a]
         wraps = kind[j + 1] != ANCHOR
         b = tendon.node_anchor[j + 2 if wraps else j + 1]
-        p_b, link_b = anchor_position(X, b), anchors.anchor_link[b]
+        p_b, link_b = load_position(X, b), anchors.anchor_link[b]
         length = -1.0
         if wraps:
             c, side = tendon.node_anchor[j + 1], tendon.node_side[j + 1]
             link_c = anchors.anchor_link[c]
-            at = anchor_position(X, side if side >= 0 else c)
+            at = load_position(X, side if side >= 0 else c)
             # around a shape: straight to a tangent point, along the surface, straight on from another
             lies = wrap(
                 p_a,
                 p_b,
-                anchor_position(X, c),
-                anchor_rotation(X, c),
+                load_position(X, c),
+                load_rotation(X, c),
                 tendon.node_number[j + 1],
                 kind[j + 1] == CYLINDER,
                 side >= 0,
@@ -102,26 +102,47 @@ def _path_length(dof, tree, pos, tendon, anchors, k, moment_io):
     return total
 
 
+@inline
+def _has_path(tendon, k):
+    """Whether tendon `k` runs along a path; a fixed one does not."""
+    return tendon.tendon_path[k, 0] != tendon.tendon_path[k, 1]
+
+
+@inline
+def _fixed_lengths(tendon_io, q):
+    """Lengths of fixed tendons, L = sum c_i q_i, and their moments c_i."""
+    tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
+    for k in range(size.shape[0]):
+        if not _has_path(tendon, k):
+            length = constant(0.0, size[k, 0])
+            for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+                moment[i] = constant(tendon.tendon_coefficient[i], length)
+                length = length + moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
+            size[k, 0] = length
+
+
+@inline
+def _rates(tendon_io, v):
+    """Rates of all lengths, dL/dt = sum m_i v_i."""
+    tendon, size = tendon_io, tendon_io.tendon_size
+    for k in range(size.shape[0]):
+        rate = constant(0.0, size[k, 0])
+        for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+            rate = rate + tendon.tendon_moment[i] * v[tendon.tendon_dof[i]]
+        size[k, 1] = rate
+
+
 @kernel
 def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
     """Lengths, their rates and moments of all tendons."""
-    tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
-    for k in range(size.shape[0]):
-        low, high = tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]
-        length = 0.0
-        if tendon.tendon_path[k, 0] == tendon.tendon_path[k, 1]:
-            for i in range(low, high):
-                # fixed tendon: L = sum c_i q_i, with moments c_i
-                moment[i] = tendon.tendon_coefficient[i]
-                length += moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
-        else:
+    tendon = tendon_io
+    _fixed_lengths(tendon, q)
+    for k in range(tendon.tendon_size.shape[0]):
+        if _has_path(tendon, k):
             length = _path_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment)
-            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, moment)
-        rate = 0.0
-        for i in range(low, high):
-            # dL/dt = sum m_i v_i
-            rate += moment[i] * v[tendon.tendon_dof[i]]
-        size[k, 0], size[k, 1] = length, rate
+            tendon.tendon_size[k, 0] = length
+            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, tendon.tendon_moment)
+    _rates(tendon, v)
 
 
 @inline
@@ -135,7 +156,7 @@ def _straight_length(dof, tree, pos, tendon, anchors, k, moment_io):
         elif kind[j + 1] != PULLEY:
             a, b = tendon.node_anchor[j], tendon.node_anchor[j + 1]
             link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]
-            p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+            p_a, p_b = load_position(X, a), load_position(X, b)
             u = sub(p_b, p_a)
             length = sqrt(dot(u, u))
             if link_a != link_b:
@@ -152,20 +173,14 @@ def _straight_length(dof, tree, pos, tendon, anchors, k, moment_io):
 @kernel
 def straight_tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
     """`tendon_lengths` for tendons that wrap around nothing, free of branches on numbers."""
-    tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
-    for k in range(size.shape[0]):
-        low, high = tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]
-        length, rate = constant(0.0, size[k, 0]), constant(0.0, size[k, 0])
-        if tendon.tendon_path[k, 0] == tendon.tendon_path[k, 1]:
-            for i in range(low, high):
-                moment[i] = constant(tendon.tendon_coefficient[i], length)
-                length = length + moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
-        else:
+    tendon = tendon_io
+    _fixed_lengths(tendon, q)
+    for k in range(tendon.tendon_size.shape[0]):
+        if _has_path(tendon, k):
             length = _straight_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment)
-            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, moment)
-        for i in range(low, high):
-            rate = rate + moment[i] * v[tendon.tendon_dof[i]]
-        size[k, 0], size[k, 1] = length, rate
+            tendon.tendon_size[k, 0] = length
+            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, tendon.tendon_moment)
+    _rates(tendon, v)
 
 
 @kernel

@@ -11,19 +11,19 @@ its crank into the way of a rod along the axis of its slider.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.tendons import add_line_motion, take_moments
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.rotation import (
     Quat,
-    mat_mul,
-    matrix_to_quat,
+    load_position,
+    load_rotation,
+    matrix_to_rotation_vector,
     normalized,
     quat_to_matrix,
     quat_to_rotation_vector,
+    relative_rotation,
     rotate,
     rotate_back,
-    transpose,
 )
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
@@ -71,14 +71,14 @@ def _turning(act, u, q, push, turn):
 def _site_length(dof, tree, pos, anchors, act, u, push, turn):
     """Moments of a wrench on a site, or between a site and a reference; returns the length."""
     X, a, b, moment = anchors.anchor_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
-    p_a, link_a = anchor_position(X, a), anchors.anchor_link[a]
+    p_a, link_a = load_position(X, a), anchors.anchor_link[a]
     if b < 0:
-        R = anchor_rotation(X, a)
+        R = load_rotation(X, a)
         # wrench in the axes of the site: m = J_p^T R f + J_w^T R t
         add_line_motion(dof, tree, pos, link_a, p_a, rotate(R, push), moment)
         _turn_motion(dof, pos, link_a, rotate(R, turn), moment)
         return 0.0
-    R, p_b, link_b = anchor_rotation(X, b), anchor_position(X, b), anchors.anchor_link[b]
+    R, p_b, link_b = load_rotation(X, b), load_position(X, b), anchors.anchor_link[b]
     f, t = rotate(R, push), rotate(R, turn)
     add_line_motion(dof, tree, pos, link_a, p_a, f, moment)
     _turn_motion(dof, pos, link_a, t, moment)
@@ -97,7 +97,7 @@ def _site_length(dof, tree, pos, anchors, act, u, push, turn):
         i = dof.dof_parent[i]
         j = i
     # L = f . R_b^T (p_a - p_b) + t . log(R_b^T R_a)
-    away = quat_to_rotation_vector(matrix_to_quat(mat_mul(transpose(R), anchor_rotation(X, a))))
+    away = matrix_to_rotation_vector(relative_rotation(R, load_rotation(X, a)))
     return dot(push, rotate_back(R, sub(p_a, p_b))) + dot(turn, away)
 
 
@@ -105,7 +105,7 @@ def _site_length(dof, tree, pos, anchors, act, u, push, turn):
 def _crank_length(dof, tree, pos, anchors, act, u, rod, gear):
     """Length of a slider-crank along the z axis of its slider, and its moments."""
     X, a, b, moment = anchors.anchor_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
-    p_a, p_b, R = anchor_position(X, a), anchor_position(X, b), anchor_rotation(X, b)
+    p_a, p_b, R = load_position(X, a), load_position(X, b), load_rotation(X, b)
     axis, arm = Vec3(R.xz, R.yz, R.zz), sub(p_a, p_b)
     # L = x.z - sqrt((x.z)^2 + rod^2 - |x|^2), x = p_a - p_b, z the axis of the slider
     along = dot(arm, axis)

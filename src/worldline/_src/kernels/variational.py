@@ -26,8 +26,8 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.drives import FORCE, VELOCITY
 from worldline._src.kernels.joints import BALL, FREE
 from worldline._src.scalar.ops import absolute, constant, maximum, where
-from worldline._src.spatial.exponential import load_turn, right_jacobian, store_turn, turn_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, scale, sub
+from worldline._src.spatial.exponential import right_jacobian, turn_back
+from worldline._src.spatial.vec3 import Vec3, add, cross, load_three, scale, store_three, sub
 
 NOISE = 1e4
 """Corrections below this many tolerances that no longer shrink are rounding, not divergence."""
@@ -88,9 +88,9 @@ def level_rotors(tree, inertia, v, dof_f_io):
     for i in range(1, tree.link_kind.shape[0]):
         if _turns(tree, i):
             d = tree.link_v_end[i] - 3
-            w = load_turn(v, d)
+            w = load_three(v, d)
             spin = Vec3(w.x * A[d], w.y * A[d + 1], w.z * A[d + 2])
-            store_turn(dof_f_io, d, add(load_turn(dof_f_io, d), cross(w, spin)))
+            store_three(dof_f_io, d, add(load_three(dof_f_io, d), cross(w, spin)))
 
 
 @kernel
@@ -102,11 +102,11 @@ def momentum_gap(tree, p_start, displacement, dof_p, dof_f, h, gap_out):
     for i in range(1, tree.link_kind.shape[0]):
         if _turns(tree, i):
             d = tree.link_v_end[i] - 3
-            u = load_turn(displacement, d)
-            F = scale(load_turn(dof_f, d), 0.5 * h)
+            u = load_three(displacement, d)
+            F = scale(load_three(dof_f, d), 0.5 * h)
             # orientations: J_r(u) p0 + J_r(u / 2) h f / 2 - p
-            passed = add(right_jacobian(u, load_turn(p_start, d)), right_jacobian(scale(u, 0.5), F))
-            store_turn(gap_out, d, sub(passed, load_turn(dof_p, d)))
+            passed = add(right_jacobian(u, load_three(p_start, d)), right_jacobian(scale(u, 0.5), F))
+            store_three(gap_out, d, sub(passed, load_three(dof_p, d)))
 
 
 @kernel
@@ -161,10 +161,10 @@ def end_momenta(tree, p_start, displacement, impulse, p_out):
     for i in range(1, tree.link_kind.shape[0]):
         if _turns(tree, i):
             d = tree.link_v_end[i] - 3
-            u = load_turn(displacement, d)
+            u = load_three(displacement, d)
             # p1 = exp(-u) p0 + exp(-u / 2) h f, in the body axes of the end
-            F = turn_back(scale(u, 0.5), load_turn(impulse, d))
-            store_turn(p_out, d, add(turn_back(u, load_turn(p_start, d)), F))
+            F = turn_back(scale(u, 0.5), load_three(impulse, d))
+            store_three(p_out, d, add(turn_back(u, load_three(p_start, d)), F))
 
 
 @kernel

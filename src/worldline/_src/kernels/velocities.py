@@ -10,6 +10,7 @@ from worldline._src.kernels.links import body_origin, center_of_mass, store_six
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import (
     Motion,
+    add_joint_motion,
     add_motion,
     cross_motion,
     load_motion,
@@ -71,7 +72,7 @@ def accelerations(tree, pos, vel, a, A_out):
         # A_i = A_parent + c_i + sum S_d a_d
         A = add_motion(load_motion(A_out, parent[i]), load_motion(vel.link_c, i))
         for d in range(v_start[i], v_end[i]):
-            A = add_motion(A, scale_motion(load_motion(pos.dof_S, d), a[d]))
+            A = add_joint_motion(A, pos.dof_S, d, a[d])
         store_spatial(A_out, i, A)
 
 

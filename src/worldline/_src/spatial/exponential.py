@@ -12,7 +12,7 @@ from __future__ import annotations
 from worldline._src.jit import inline
 from worldline._src.scalar.ops import constant, sqrt, where
 from worldline._src.scalar.trigonometry import sincos
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale
+from worldline._src.spatial.vec3 import add, cross, dot, scale
 
 
 @inline
@@ -65,17 +65,3 @@ def chart_rate(x, y):
     The next term of the series has the fourth power.
     """
     return _polynomial(y, x, 0.5, 1.0 / 12.0)
-
-
-@inline
-def load_turn(array, start):
-    """Three consecutive numbers of a 1-D array."""
-    return Vec3(array[start], array[start + 1], array[start + 2])
-
-
-@inline
-def store_turn(array, start, a):
-    """Write three consecutive numbers of a 1-D array."""
-    array[start] = a.x
-    array[start + 1] = a.y
-    array[start + 2] = a.z

@@ -48,6 +48,13 @@ def load_sym3(array, i):
 
 
 @inline
+def store_sym3(array, i, S):
+    """Write row `i` of an (n, 6) array."""
+    array[i, 0], array[i, 1], array[i, 2] = S.xx, S.yy, S.zz
+    array[i, 3], array[i, 4], array[i, 5] = S.xy, S.xz, S.yz
+
+
+@inline
 def turned(S, R):
     """R S R^T."""
     # rows of R S
@@ -117,28 +124,16 @@ def load_inertia(array, i):
 def store_inertia(array, i, I):
     """Write row `i` of an (n, 10) array."""
     array[i, 0] = I.mass
-    array[i, 1] = I.h.x
-    array[i, 2] = I.h.y
-    array[i, 3] = I.h.z
-    array[i, 4] = I.J.xx
-    array[i, 5] = I.J.yy
-    array[i, 6] = I.J.zz
-    array[i, 7] = I.J.xy
-    array[i, 8] = I.J.xz
-    array[i, 9] = I.J.yz
+    array[i, 1], array[i, 2], array[i, 3] = I.h.x, I.h.y, I.h.z
+    array[i, 4], array[i, 5], array[i, 6] = I.J.xx, I.J.yy, I.J.zz
+    array[i, 7], array[i, 8], array[i, 9] = I.J.xy, I.J.xz, I.J.yz
+
+
+@inline
+def add_sym3(a, b):
+    return Sym3(a.xx + b.xx, a.yy + b.yy, a.zz + b.zz, a.xy + b.xy, a.xz + b.xz, a.yz + b.yz)
 
 
 @inline
 def add_inertia(a, b):
-    return Inertia(
-        a.mass + b.mass,
-        add(a.h, b.h),
-        Sym3(
-            a.J.xx + b.J.xx,
-            a.J.yy + b.J.yy,
-            a.J.zz + b.J.zz,
-            a.J.xy + b.J.xy,
-            a.J.xz + b.J.xz,
-            a.J.yz + b.J.yz,
-        ),
-    )
+    return Inertia(a.mass + b.mass, add(a.h, b.h), add_sym3(a.J, b.J))

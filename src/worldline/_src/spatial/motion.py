@@ -38,12 +38,8 @@ def load_force(array, i):
 @inline
 def store_spatial(array, i, a):
     """Write a motion or a force to row `i` of an (n, 6) array."""
-    array[i, 0] = a.ang.x
-    array[i, 1] = a.ang.y
-    array[i, 2] = a.ang.z
-    array[i, 3] = a.lin.x
-    array[i, 4] = a.lin.y
-    array[i, 5] = a.lin.z
+    array[i, 0], array[i, 1], array[i, 2] = a.ang.x, a.ang.y, a.ang.z
+    array[i, 3], array[i, 4], array[i, 5] = a.lin.x, a.lin.y, a.lin.z
 
 
 @inline
@@ -57,6 +53,12 @@ def scale_motion(a, s):
 
 
 @inline
+def add_joint_motion(a, S, d, x):
+    """a + S_d x: the motion `a` and that of column `d` of the joints."""
+    return add_motion(a, scale_motion(load_motion(S, d), x))
+
+
+@inline
 def cross_motion(a, b):
     """The rate of `b` when it is carried along by the motion `a`."""
     return Motion(cross(a.ang, b.ang), add(cross(a.ang, b.lin), cross(a.lin, b.ang)))
@@ -65,6 +67,12 @@ def cross_motion(a, b):
 @inline
 def add_force(a, b):
     return Force(add(a.ang, b.ang), add(a.lin, b.lin))
+
+
+@inline
+def add_to_force(array, i, f):
+    """Add a force to row `i` of an (n, 6) array."""
+    store_spatial(array, i, add_force(load_force(array, i), f))
 
 
 @inline

@@ -79,6 +79,12 @@ def transpose(A):
 
 
 @inline
+def relative_rotation(A, B):
+    """A^T B: the rotation B in the axes of A."""
+    return mat_mul(transpose(A), B)
+
+
+@inline
 def turn_about_z(R, angle):
     """R Rz(angle): only the first two columns change."""
     s, c = sincos(angle)
@@ -96,33 +102,53 @@ def turn_about_z(R, angle):
 
 
 @inline
-def load_mat3(array, i):
+def load_mat3(X, i):
     """Row `i` of an (n, 9) array."""
-    return Mat3(
-        array[i, 0],
-        array[i, 1],
-        array[i, 2],
-        array[i, 3],
-        array[i, 4],
-        array[i, 5],
-        array[i, 6],
-        array[i, 7],
-        array[i, 8],
-    )
+    return Mat3(X[i, 0], X[i, 1], X[i, 2], X[i, 3], X[i, 4], X[i, 5], X[i, 6], X[i, 7], X[i, 8])
 
 
 @inline
 def store_mat3(array, i, A):
     """Write row `i` of an (n, 9) array."""
-    array[i, 0] = A.xx
-    array[i, 1] = A.xy
-    array[i, 2] = A.xz
-    array[i, 3] = A.yx
-    array[i, 4] = A.yy
-    array[i, 5] = A.yz
-    array[i, 6] = A.zx
-    array[i, 7] = A.zy
-    array[i, 8] = A.zz
+    array[i, 0], array[i, 1], array[i, 2] = A.xx, A.xy, A.xz
+    array[i, 3], array[i, 4], array[i, 5] = A.yx, A.yy, A.yz
+    array[i, 6], array[i, 7], array[i, 8] = A.zx, A.zy, A.zz
+
+
+@inline
+def load_position(X, i):
+    """The position in row `i` of an (n, 12) array of poses."""
+    return Vec3(X[i, 0], X[i, 1], X[i, 2])
+
+
+@inline
+def load_rotation(X, i):
+    """The rotation matrix in row `i` of an (n, 12) array of poses."""
+    return Mat3(X[i, 3], X[i, 4], X[i, 5], X[i, 6], X[i, 7], X[i, 8], X[i, 9], X[i, 10], X[i, 11])
+
+
+@inline
+def load_axis(X, i):
+    """The local z axis of row `i` of an (n, 12) array of poses."""
+    return Vec3(X[i, 5], X[i, 8], X[i, 11])
+
+
+@inline
+def store_pose(X, i, p, R):
+    """Write row `i` of an (n, 12) array of poses."""
+    X[i, 0], X[i, 1], X[i, 2] = p.x, p.y, p.z
+    X[i, 3], X[i, 4], X[i, 5] = R.xx, R.xy, R.xz
+    X[i, 6], X[i, 7], X[i, 8] = R.yx, R.yy, R.yz
+    X[i, 9], X[i, 10], X[i, 11] = R.zx, R.zy, R.zz
+
+
+@inline
+def relative_pose(X, a, b):
+    """Position and rotation of pose `a`, and rotation and position of pose `b` in it."""
+    # R = R_a^T R_b,  p = R_a^T (p_b - p_a)
+    p_a, R_a, p_b = load_position(X, a), load_rotation(X, a), load_position(X, b)
+    p = rotate_back(R_a, Vec3(p_b.x - p_a.x, p_b.y - p_a.y, p_b.z - p_a.z))
+    return p_a, R_a, relative_rotation(R_a, load_rotation(X, b)), p
 
 
 @inline
@@ -134,10 +160,7 @@ def load_quat(array, start):
 @inline
 def store_quat(array, start, q):
     """Write four consecutive numbers of a 1-D array."""
-    array[start] = q.x
-    array[start + 1] = q.y
-    array[start + 2] = q.z
-    array[start + 3] = q.w
+    array[start], array[start + 1], array[start + 2], array[start + 3] = q.x, q.y, q.z, q.w
 
 
 @inline
@@ -254,3 +277,9 @@ def quat_to_rotation_vector(q):
     # angle / sin(angle/2) tends to 2 (1 + s^2/6) / 1 where the vector part vanishes
     k = where(small, 2.0 + s2 * (1.0 / 3.0), 2.0 * atan2(s, w) / s) * sign
     return Vec3(q.x * k, q.y * k, q.z * k)
+
+
+@inline
+def matrix_to_rotation_vector(R):
+    """The logarithm of a rotation matrix."""
+    return quat_to_rotation_vector(matrix_to_quat(R))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from worldline._src.jit import inline
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant
-from worldline._src.spatial.inertia import Sym3, sym_mul
+from worldline._src.spatial.inertia import Sym3, add_sym3, sym_mul
 from worldline._src.spatial.motion import Force
 from worldline._src.spatial.rotation import Mat3, rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, add
@@ -78,17 +78,12 @@ def sym6_minus_outer(A, U, s):
 
 
 @inline
-def _add_sym(a, b):
-    return Sym3(a.xx + b.xx, a.yy + b.yy, a.zz + b.zz, a.xy + b.xy, a.xz + b.xz, a.yz + b.yz)
-
-
-@inline
 def sym6_add(A, B):
     """A + B."""
     H = A.H
     K = B.H
     return Sym6(
-        _add_sym(A.J, B.J),
+        add_sym3(A.J, B.J),
         Mat3(
             H.xx + K.xx,
             H.xy + K.xy,
@@ -100,51 +95,27 @@ def sym6_add(A, B):
             H.zy + K.zy,
             H.zz + K.zz,
         ),
-        _add_sym(A.M, B.M),
+        add_sym3(A.M, B.M),
     )
 
 
 @inline
-def load_sym6(array, i):
+def load_sym6(X, i):
     """Row `i` of an (n, 21) array."""
     return Sym6(
-        Sym3(array[i, 0], array[i, 1], array[i, 2], array[i, 3], array[i, 4], array[i, 5]),
-        Mat3(
-            array[i, 6],
-            array[i, 7],
-            array[i, 8],
-            array[i, 9],
-            array[i, 10],
-            array[i, 11],
-            array[i, 12],
-            array[i, 13],
-            array[i, 14],
-        ),
-        Sym3(array[i, 15], array[i, 16], array[i, 17], array[i, 18], array[i, 19], array[i, 20]),
+        Sym3(X[i, 0], X[i, 1], X[i, 2], X[i, 3], X[i, 4], X[i, 5]),
+        Mat3(X[i, 6], X[i, 7], X[i, 8], X[i, 9], X[i, 10], X[i, 11], X[i, 12], X[i, 13], X[i, 14]),
+        Sym3(X[i, 15], X[i, 16], X[i, 17], X[i, 18], X[i, 19], X[i, 20]),
     )
 
 
 @inline
 def store_sym6(array, i, A):
     """Write row `i` of an (n, 21) array."""
-    array[i, 0] = A.J.xx
-    array[i, 1] = A.J.yy
-    array[i, 2] = A.J.zz
-    array[i, 3] = A.J.xy
-    array[i, 4] = A.J.xz
-    array[i, 5] = A.J.yz
-    array[i, 6] = A.H.xx
-    array[i, 7] = A.H.xy
-    array[i, 8] = A.H.xz
-    array[i, 9] = A.H.yx
-    array[i, 10] = A.H.yy
-    array[i, 11] = A.H.yz
-    array[i, 12] = A.H.zx
-    array[i, 13] = A.H.zy
-    array[i, 14] = A.H.zz
-    array[i, 15] = A.M.xx
-    array[i, 16] = A.M.yy
-    array[i, 17] = A.M.zz
-    array[i, 18] = A.M.xy
-    array[i, 19] = A.M.xz
-    array[i, 20] = A.M.yz
+    array[i, 0], array[i, 1], array[i, 2] = A.J.xx, A.J.yy, A.J.zz
+    array[i, 3], array[i, 4], array[i, 5] = A.J.xy, A.J.xz, A.J.yz
+    array[i, 6], array[i, 7], array[i, 8] = A.H.xx, A.H.xy, A.H.xz
+    array[i, 9], array[i, 10], array[i, 11] = A.H.yx, A.H.yy, A.H.yz
+    array[i, 12], array[i, 13], array[i, 14] = A.H.zx, A.H.zy, A.H.zz
+    array[i, 15], array[i, 16], array[i, 17] = A.M.xx, A.M.yy, A.M.zz
+    array[i, 18], array[i, 19], array[i, 20] = A.M.xy, A.M.xz, A.M.yz

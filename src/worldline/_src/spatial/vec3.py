@@ -52,6 +52,16 @@ def load_vec3(array, i):
 @inline
 def store_vec3(array, i, a):
     """Write row `i` of an (n, 3) array."""
-    array[i, 0] = a.x
-    array[i, 1] = a.y
-    array[i, 2] = a.z
+    array[i, 0], array[i, 1], array[i, 2] = a.x, a.y, a.z
+
+
+@inline
+def load_three(array, start):
+    """Three consecutive numbers of a 1-D array."""
+    return Vec3(array[start], array[start + 1], array[start + 2])
+
+
+@inline
+def store_three(array, start, a):
+    """Write three consecutive numbers of a 1-D array."""
+    array[start], array[start + 1], array[start + 2] = a.x, a.y, a.z

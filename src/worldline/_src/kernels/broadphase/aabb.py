@@ -15,9 +15,8 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_box_view,
     shape_pose_view,
 )
-from worldline._src.kernels.narrowphase.values import load_position, load_rotation
 from worldline._src.scalar.ops import absolute, constant, maximum, minimum, sqrt
-from worldline._src.spatial.rotation import mat_mul, rotate
+from worldline._src.spatial.rotation import load_position, load_rotation, mat_mul, rotate
 from worldline._src.spatial.vec3 import Vec3, add
 
 EVERYWHERE = 1.0e30
@@ -36,6 +35,17 @@ def _disc(axis, radius):
 
 
 @inline
+def _swept(axis, length, half):
+    """Half sizes of the box of what sweeps a box of half sizes `half` to both sides along `axis`."""
+    # |a_i| l + h_i
+    return Vec3(
+        absolute(axis.x) * length + half.x,
+        absolute(axis.y) * length + half.y,
+        absolute(axis.z) * length + half.z,
+    )
+
+
+@inline
 def shape_box(kind, size, R):
     """Lowest and highest coordinates of a shape about its own origin, in world axes."""
     if kind == PLANE:
@@ -45,19 +55,9 @@ def shape_box(kind, size, R):
     if kind == SPHERE:
         half = Vec3(size.x, size.x, size.x)
     elif kind == CAPSULE:
-        half = Vec3(
-            absolute(axis.x) * size.y + size.x,
-            absolute(axis.y) * size.y + size.x,
-            absolute(axis.z) * size.y + size.x,
-        )
+        half = _swept(axis, size.y, Vec3(size.x, size.x, size.x))
     elif kind == CYLINDER:
-        # |a_i| l plus the box of a disc
-        rim = _disc(axis, size.x)
-        half = Vec3(
-            absolute(axis.x) * size.y + rim.x,
-            absolute(axis.y) * size.y + rim.y,
-            absolute(axis.z) * size.y + rim.z,
-        )
+        half = _swept(axis, size.y, _disc(axis, size.x))
     elif kind == CONE:
         # the base disc at -half of the axis and the apex at +half
         rim = _disc(axis, size.x)

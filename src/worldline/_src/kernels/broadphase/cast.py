@@ -23,10 +23,10 @@ from worldline._src.kernels.narrowphase.tables import (
     tree_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase.values import add_scaled, load_position, load_rotation
+from worldline._src.kernels.narrowphase.values import add_scaled
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import pointer
-from worldline._src.spatial.rotation import rotate, rotate_back
+from worldline._src.spatial.rotation import load_position, load_rotation, rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, load_vec3, store_vec3, sub
 
 INFINITE = float("inf")

@@ -36,20 +36,8 @@ from worldline._src.kernels.narrowphase.tables import (
     tree_view,
     work_view,
 )
+from worldline._src.kernels.search import find_key
 from worldline._src.scalar.ops import where
-
-
-@inline
-def _listed(keys, key):
-    """Whether a sorted list holds a key."""
-    low, high = 0, keys.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low < keys.shape[0] and keys[low] == key
 
 
 @inline
@@ -64,8 +52,8 @@ def allowed(rules, i, j):
     quiet = rules.body_tree[a] >= 0 and rules.body_tree[a] == rules.body_tree[b]
     still = rules.body_fixed[a] != 0 and rules.body_fixed[b] != 0
     if masks == 0 or a == b or still or related or weld_a == weld_b or quiet:
-        return _listed(rules.explicit, key)
-    return not _listed(rules.ignored, key) or _listed(rules.explicit, key)
+        return find_key(rules.explicit, key) >= 0
+    return find_key(rules.ignored, key) < 0 or find_key(rules.explicit, key) >= 0
 
 
 @inline

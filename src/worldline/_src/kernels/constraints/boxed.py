@@ -55,14 +55,20 @@ def _bounds(rows, n, problem_out):
 
 
 @inline
+def _turn_pair(x_io, k, c, s):
+    """Turn numbers k + 1 and k + 2, which belong to the sliding axes of the cone at row `k`."""
+    x, y = x_io[k + 1], x_io[k + 2]
+    x_io[k + 1], x_io[k + 2] = c * x + s * y, c * y - s * x
+
+
+@inline
 def _turn(rows_io, k, c, s):
     """Turn both sliding axes of the cone at row `k`."""
-    J, aref = rows_io.J, rows_io.aref
+    J = rows_io.J
     for j in range(J.shape[1]):
         x, y = J[k + 1, j], J[k + 2, j]
         J[k + 1, j], J[k + 2, j] = c * x + s * y, c * y - s * x
-    x, y = aref[k + 1], aref[k + 2]
-    aref[k + 1], aref[k + 2] = c * x + s * y, c * y - s * x
+    _turn_pair(rows_io.aref, k, c, s)
 
 
 @inline
@@ -91,8 +97,7 @@ def _turn_back(n, turns, rows_io, force_io):
         if rows_io.kind[k] == CONE and end - k > 2:
             c, s = turns[k + 1], -turns[k + 2]
             _turn(rows_io, k, c, s)
-            x, y = force_io[k + 1], force_io[k + 2]
-            force_io[k + 1], force_io[k + 2] = c * x + s * y, c * y - s * x
+            _turn_pair(force_io, k, c, s)
         k = end
 
 

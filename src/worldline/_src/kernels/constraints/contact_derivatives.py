@@ -39,12 +39,10 @@ from worldline._src.scalar.memory import pointer_as, vector
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import (
     Force,
-    add_force,
     add_motion,
+    add_to_force,
     cross_motion,
-    load_force,
     load_motion,
-    store_spatial,
     velocity_at,
 )
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
@@ -280,7 +278,7 @@ def _hold_wrench(touching, link, sign, point, force, moment, link_W_io):
     if link > 0:
         arm = _arm(touching, link, point)
         W = Force(scale(add(moment, cross(arm, force)), sign), scale(force, sign))
-        store_spatial(link_W_io, link, add_force(load_force(link_W_io, link), W))
+        add_to_force(link_W_io, link, W)
 
 
 @inline

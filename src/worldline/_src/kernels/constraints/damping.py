@@ -9,8 +9,9 @@ from typing import Any
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
+from worldline._src.kernels.constraints.row_packs import copy_row, row_times
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_row, sum_pack
+from worldline._src.scalar.packed import PACK
 
 
 class Damped(NamedTuple):
@@ -44,8 +45,7 @@ def _copy_tree(M, first, n, mobile, H_out):
     """The mass matrix M of a tree, (n, n); prescribed degrees of freedom stand alone with unit inertia."""
     whole = n - n % PACK
     for i in range(n):
-        for j in range(0, whole, PACK):
-            store_row(H_out, i, j, load_row(M, i, j))
+        copy_row(M, i, whole, H_out)
         for j in range(whole, n):
             H_out[i, j] = M[i, j]
         for j in range(n, H_out.shape[1]):
@@ -73,10 +73,7 @@ def gather_tree(damped, M, first, n, h, a, work_out):
 
     # forces that make these accelerations
     for i in range(n):
-        total = pack_of(0.0)
-        for j in range(0, width, PACK):
-            total = total + load_row(H, i, j) * load_pack(x, j)
-        y[i] = sum_pack(total)
+        y[i] = row_times(H, i, 0, width, x)
 
     for i in range(n):
         # M + h D

@@ -54,7 +54,7 @@ from worldline._src.kernels.constraints.tables import (
     SWEEPS,
     TAKEN,
 )
-from worldline._src.kernels.mass_factor import factor
+from worldline._src.kernels.mass_factor import factor, solved_row, span_half_solve
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, maximum, where
@@ -287,20 +287,9 @@ def _idle(made, n):
 def _respond(dof, L, first, end, x_io):
     """M^-1 x in the columns of whole trees; what is held does not answer. See `mass_factor.respond`."""
     above, mobile = dof.dof_parent, dof.dof_mobile
-    for d in range(end - 1, first - 1, -1):
-        x = x_io[d] * L[d, d]
-        x_io[d] = x
-        e = above[d]
-        while e >= 0:
-            x_io[e] = x_io[e] - L[d, e] * x
-            e = above[e]
+    span_half_solve(above, L, first, end, x_io)
     for d in range(first, end):
-        x = x_io[d]
-        e = above[d]
-        while e >= 0:
-            x = x - L[d, e] * x_io[e]
-            e = above[e]
-        x_io[d] = (x * L[d, d]) * mobile[d]
+        x_io[d] = solved_row(above, L, d, x_io) * mobile[d]
 
 
 @inline

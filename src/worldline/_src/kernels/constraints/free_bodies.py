@@ -53,7 +53,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.spatial.inertia import Sym3, load_sym3, sym_mul, turned
+from worldline._src.spatial.inertia import Sym3, load_sym3, store_sym3, sym_mul, turned
 from worldline._src.spatial.motion import Motion, load_motion, scale_motion
 from worldline._src.spatial.rotation import load_mat3
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, store_vec3, sub
@@ -116,12 +116,6 @@ def _inverse(S):
 
 
 @inline
-def _store_sym3(array, i, S):
-    array[i, 0], array[i, 1], array[i, 2] = S.xx, S.yy, S.zz
-    array[i, 3], array[i, 4], array[i, 5] = S.xy, S.xz, S.yz
-
-
-@inline
 def _end_motion(chain, pos, link, v, a, h):
     """Velocity of a link at the end of the step without contacts, about the tree's reference point."""
     total = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
@@ -146,7 +140,7 @@ def _load_body(trees, link, v, a, h, bodies_out):
     if trees.chain.dof_mobile[trees.chain.link_last[link]] != 0.0:
         bodies_out.inverse_mass[link] = 1.0 / inertia.link_mass[link]
         none = turned(_inverse(load_sym3(inertia.link_inertia, link)), load_mat3(pos.link_R, link))
-    _store_sym3(bodies_out.inverse_inertia, link, none)
+    store_sym3(bodies_out.inverse_inertia, link, none)
 
 
 @inline

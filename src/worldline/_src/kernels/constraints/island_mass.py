@@ -6,27 +6,19 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
-from worldline._src.kernels.links import link_inertia
+from worldline._src.kernels.crba import composite
 from worldline._src.scalar.memory import matrix, pointer
-from worldline._src.spatial.inertia import add_inertia, load_inertia, momentum, store_inertia
+from worldline._src.spatial.inertia import load_inertia, momentum
 from worldline._src.spatial.motion import load_motion, power
 
 
 @inline
-def _composites(trees, first, end, crb_out):
-    """Inertia of the subtrees of links first ... end - 1, tip to base."""
-    parent, leaf, reached = trees.tree.link_parent, trees.inertia.link_leaf, trees.inertia.link_first
-    for i in range(end - 1, first - 1, -1):
-        I = link_inertia(trees.inertia, trees.pos, i)
-        if leaf[i] == 0:
-            I = add_inertia(I, load_inertia(crb_out, i))
-        store_inertia(crb_out, i, I)
-        p = parent[i]
-        if p > 0:
-            if reached[i] == 1:
-                store_inertia(crb_out, p, I)
-            else:
-                store_inertia(crb_out, p, add_inertia(load_inertia(crb_out, p), I))
+def _set_identity(M_out):
+    """The identity, its padding zero: prescribed degrees of freedom stand alone with unit inertia."""
+    for i in range(M_out.shape[0]):
+        for j in range(M_out.shape[1]):
+            M_out[i, j] = 0.0
+        M_out[i, i] = 1.0
 
 
 @kernel
@@ -39,13 +31,11 @@ def island_mass(trees, island, crb_out, M_out):
     chain, S = trees.chain, trees.pos.dof_S
     mobile, above, column = chain.dof_mobile, chain.dof_parent, island.dof_column
 
-    for i in range(M_out.shape[0]):
-        for j in range(M_out.shape[1]):
-            M_out[i, j] = 0.0
-        M_out[i, i] = 1.0
+    _set_identity(M_out)
     for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[k]
-        _composites(trees, trees.tree_links[t], trees.tree_links[t + 1], crb_out)
+        for i in range(trees.tree_links[t + 1] - 1, trees.tree_links[t] - 1, -1):
+            composite(trees.tree, trees.inertia, trees.pos, i, crb_out)
 
         # momentum of the subtree moving along column d, then its work on every column above
         for d in range(trees.tree_dof[t], trees.tree_dof[t + 1]):
@@ -94,10 +84,7 @@ def tree_masses(dof, inertia, pos, crb, trees_out):
 def gather_mass(chain, island, trees, M_out):
     """The same as `island_mass` from mass matrices of trees. O(n depth) after clearing."""
     mobile, above, column = chain.dof_mobile, chain.dof_parent, island.dof_column
-    for i in range(M_out.shape[0]):
-        for j in range(M_out.shape[1]):
-            M_out[i, j] = 0.0
-        M_out[i, i] = 1.0
+    _set_identity(M_out)
     for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[k]
         at, first, n = trees.tree_mass_at[t], trees.tree_dof[t], _size(trees, t)

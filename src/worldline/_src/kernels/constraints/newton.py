@@ -21,6 +21,7 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone import SLIDING, cone_measures, sliding_hessian
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.kernels.constraints.row_forces import first_plain, row_forces, row_slopes
+from worldline._src.kernels.constraints.row_packs import copy_row, row_times
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import sqrt
 from worldline._src.scalar.packed import (
@@ -28,10 +29,8 @@ from worldline._src.scalar.packed import (
     is_zero_pack,
     load_pack,
     load_row,
-    pack_of,
     store_pack,
     store_row,
-    sum_pack,
 )
 
 
@@ -115,10 +114,7 @@ def _spans(matrix, n, first_out, end_out):
 def _times(matrix, n, first, end, x, y_out):
     """y = matrix x for the first n rows, over their spans."""
     for i in range(n):
-        total = pack_of(0.0)
-        for j in range(first[i], end[i], PACK):
-            total = total + load_row(matrix, i, j) * load_pack(x, j)
-        y_out[i] = sum_pack(total)
+        y_out[i] = row_times(matrix, i, first[i], end[i], x)
 
 
 @inline
@@ -357,8 +353,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
         if iteration == 0:
             for i in range(nv):
                 H_first[i] = M_first[i]
-                for j in range(0, i + 1, PACK):
-                    store_row(H, i, j, load_row(M, i, j))
+                copy_row(M, i, i + 1, H)
             for k in range(n):
                 old[k] = 0.0
 
@@ -366,8 +361,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
         _change_rows(rows, n, weight, work_out, old, work_out.changed, H)
         for i in range(nv):
             L_first[i] = H_first[i]
-            for j in range(0, i + 1, PACK):
-                store_row(L, i, j, load_row(H, i, j))
+            copy_row(H, i, i + 1, L)
         _add_sliding_cones(rows, n, jar, weight, work_out, work_out, L, L_first)
         reverse_cholesky(nv, L_first, L, inverse)
         for i in range(nv):

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
+from worldline._src.kernels.constraints.row_packs import add_row, copy_row, row_times
 from worldline._src.kernels.constraints.rows import CONE, FRICTION
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, ROWS
 from worldline._src.scalar.ops import clamp, sqrt
 from worldline._src.scalar.packed import (
     PACK,
     is_zero_pack,
-    load_pack,
     load_row,
     pack_of,
-    store_pack,
     store_row,
     sum_pack,
 )
@@ -44,31 +43,15 @@ def _product(A, i, B, j, n):
 
 
 @inline
-def _along(A, i, x, n):
-    """Product of row `i` of A with x."""
-    total = pack_of(0.0)
-    for d in range(0, n, PACK):
-        total = total + load_row(A, i, d) * load_pack(x, d)
-    return sum_pack(total)
-
-
-@inline
 def _miss(rows, k, a, n):
     """J a - aref of a row."""
-    return _along(rows.J, k, a, n) - rows.aref[k]
-
-
-@inline
-def _accelerate(B, k, x, n, a_io):
-    """a += x B_k."""
-    for d in range(0, n, PACK):
-        store_pack(a_io, d, load_pack(a_io, d) + x * load_row(B, k, d))
+    return row_times(rows.J, k, 0, n, a) - rows.aref[k]
 
 
 @inline
 def _change(B, k, x, n, force_io, a_io):
     force_io[k] += x
-    _accelerate(B, k, x, n, a_io)
+    add_row(B, k, 0, n, x, a_io)
 
 
 @inline
@@ -185,17 +168,17 @@ def stop_edges(rows, k, n, B, force_io, a_io):
     # A = (J1 - J2) M^-1 (J1 - J2)^T
     A -= 2.0 * _product(rows.J, k, B, k + 1, n)
     step, gain = _spread(k, A, miss, force_io)
-    _accelerate(B, k, step, n, a_io)
-    _accelerate(B, k + 1, -step, n, a_io)
+    add_row(B, k, 0, n, step, a_io)
+    add_row(B, k + 1, 0, n, -step, a_io)
     return gain
 
 
 @inline
 def _stop_difference(rows, k, n, B, force_io, a_io):
     """The same from M^-1 E^T and E, in rows k and k + 1 of B."""
-    miss = _along(B, k + 1, a_io, n) - (rows.aref[k] - rows.aref[k + 1])
+    miss = row_times(B, k + 1, 0, n, a_io) - (rows.aref[k] - rows.aref[k + 1])
     step, gain = _spread(k, _product(B, k, B, k + 1, n), miss, force_io)
-    _accelerate(B, k, step, n, a_io)
+    add_row(B, k, 0, n, step, a_io)
     return gain
 
 
@@ -214,8 +197,7 @@ def _factor(M, first_out, L_out, inverse_out):
     """Sparse factors of M from tips to base; first_out: where rows of M begin, in whole packs."""
     n, width = M.shape
     for i in range(n):
-        for j in range(0, width, PACK):
-            store_row(L_out, i, j, load_row(M, i, j))
+        copy_row(M, i, width, L_out)
         low = 0
         while low < i - i % PACK and is_zero_pack(load_row(M, i, low)):
             low += PACK
@@ -226,8 +208,7 @@ def _factor(M, first_out, L_out, inverse_out):
 @inline
 def _respond(J, k, work, n, B_out):
     """Row `k` of B = M^-1 J^T, transposed."""
-    for j in range(0, B_out.shape[1], PACK):
-        store_row(B_out, k, j, load_row(J, k, j))
+    copy_row(J, k, B_out.shape[1], B_out)
     reverse_cholesky_solve(n, work.L_first, work.slip_L, work.vectors[0], B_out[k])
 
 

@@ -11,6 +11,7 @@ from worldline._src.kernels.constraints.contact.coulomb import TURNS, guess_de_s
 from worldline._src.kernels.constraints.jacobians import hide_prescribed, row_velocity
 from worldline._src.kernels.constraints.newton import NewtonOptions, newton
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky_solve
+from worldline._src.kernels.constraints.row_packs import add_row
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
@@ -32,7 +33,6 @@ from worldline._src.kernels.constraints.tables import (
     UNCONVERGED,
 )
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.packed import PACK, load_pack, load_row, store_pack
 
 
 class IslandRows(NamedTuple):
@@ -75,8 +75,7 @@ def record_rows(rows, solution, notes, sum_out, records_out):
             first, end = 0, sum_out.shape[0]
             if notes.row_note[k, 0] == OF_CONTACT:
                 first, end = notes.row_first[k], notes.row_end[k]
-            for j in range(first, end, PACK):
-                store_pack(sum_out, j, load_pack(sum_out, j) + f * load_row(rows.J, k, j))
+            add_row(rows.J, k, first, end, f, sum_out)
     for j in range(solution.island_a.shape[0]):
         records_out.qfrc[solution.column_dof[j]] += sum_out[j]
     counter[ALL_ROWS] = base + n
@@ -144,8 +143,7 @@ def _harden(rows, n, work, force_io, a_io):
         p[j] = 0.0
     for k in range(n):
         if rows.bound[k] != 0.0:
-            for j in range(0, p.shape[0], PACK):
-                store_pack(p, j, load_pack(p, j) + force_io[k] * load_row(rows.J, k, j))
+            add_row(rows.J, k, 0, p.shape[0], force_io[k], p)
     reverse_cholesky_solve(nv, work.L_first, work.L, inverse, p)
     for i in range(nv):
         a_io[i] += p[i]

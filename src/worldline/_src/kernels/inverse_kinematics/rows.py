@@ -50,13 +50,12 @@ from worldline._src.spatial.rotation import (
     Quat,
     load_mat3,
     mat_mul,
-    matrix_to_quat,
+    matrix_to_rotation_vector,
     normalized,
     quat_to_matrix,
-    quat_to_rotation_vector,
+    relative_rotation,
     rotate,
     rotate_back,
-    transpose,
 )
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
 
@@ -169,7 +168,7 @@ def _frame_rows(mechanism, problem, t, work_io):
     # position and orientation of P in F
     apart = sub(P.origin, F.origin)
     x = rotate_back(F.R, add(sub(P.p, F.p), apart))
-    turn = mat_mul(transpose(F.R), P.R)
+    turn = relative_rotation(F.R, P.R)
     length = sqrt(maximum(dot(x, x), constant(1e-24, x.x)))
     shape = _shape(scale(x, 1.0 / length), length)
     if kind == AXIS:
@@ -178,7 +177,7 @@ def _frame_rows(mechanism, problem, t, work_io):
     # residuals
     square = constant(0.0, x.x)
     if kind == POSE or kind == ORIENTATION:
-        w = quat_to_rotation_vector(matrix_to_quat(turn))
+        w = matrix_to_rotation_vector(turn)
         square = _store_three(problem, t, row, 0, w, square, work_io)
     if kind == POSE:
         square = _store_three(problem, t, row, 3, x, square, work_io)

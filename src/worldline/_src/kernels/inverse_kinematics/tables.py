@@ -168,6 +168,18 @@ def layout(nq: int, nv: int, columns: int, rows: int, tasks: int, edges: int) ->
 
 
 @inline
+def _vector(d, at, n):
+    """A vector of `n` numbers, and where the next array begins."""
+    return vector(d, at, n), at + n
+
+
+@inline
+def _matrix(d, at, n, m):
+    """A matrix of `n` rows, and where the next array begins."""
+    return matrix(d, at, n, m), at + n * m
+
+
+@inline
 def problem_view(args, d, q, nv):
     """Problem, work, result and bounds of velocities, cut from the arenas in the order of `layout`.
 
@@ -175,62 +187,39 @@ def problem_view(args, d, q, nv):
     """
     nq = q.shape[0]
     n, rows, tasks, edges = args[NCOLUMN], args[NROW], args[NTASK], args[NEDGE]
-    column = vector(args, HEADER, nv)
-    velocity = vector(args, HEADER + nv, n)
-    coordinate = vector(args, HEADER + nv + n, n)
-    task = matrix(args, HEADER + nv + 2 * n, tasks, TASK_WIDTH)
-    at = HEADER + nv + 2 * n + tasks * TASK_WIDTH
-    touch_start = vector(args, at, tasks + 1)
-    touch = vector(args, at + tasks + 1, touch_start[tasks])
+    header, at = _vector(args, 0, HEADER)
+    column, at = _vector(args, at, nv)
+    velocity, at = _vector(args, at, n)
+    coordinate, at = _vector(args, at, n)
+    task, at = _matrix(args, at, tasks, TASK_WIDTH)
+    touch_start, at = _vector(args, at, tasks + 1)
+    touch = vector(args, at, touch_start[tasks])
 
-    at = args[BASE]
-    start = vector(d, at, nq)
-    at += nq
-    target = matrix(d, at, tasks, 7)
-    at += 7 * tasks
-    seed = vector(d, at, n)
-    at += n
-    posture = vector(d, at, nq)
-    at += nq
-    number = matrix(d, at, tasks, NUMBER_WIDTH)
-    at += NUMBER_WIDTH * tasks
-    posture_weight = vector(d, at, n)
-    at += n
-    edge = matrix(d, at, edges, 3)
-    at += 3 * edges
+    start, at = _vector(d, args[BASE], nq)
+    target, at = _matrix(d, at, tasks, 7)
+    seed, at = _vector(d, at, n)
+    posture, at = _vector(d, at, nq)
+    number, at = _matrix(d, at, tasks, NUMBER_WIDTH)
+    posture_weight, at = _vector(d, at, n)
+    edge, at = _matrix(d, at, edges, 3)
     low, high, span = vector(d, at, n), vector(d, at + n, n), vector(d, at + 2 * n, n)
     middle, stride, scale = vector(d, at + 3 * n, n), vector(d, at + 4 * n, n), vector(d, at + 5 * n, n)
-    at += 6 * n
-    option = vector(d, at, NOPTION)
-    at += NOPTION
-    q_kept = vector(d, at, nq)
-    at += nq
-    r = vector(d, at, rows)
-    at += rows
-    J = matrix(d, at, rows, n)
-    at += rows * n
-    A = matrix(d, at, n, n)
-    at += n * n
-    g = vector(d, at, n)
-    at += n
-    L = matrix(d, at, n, n)
-    at += n * n
-    step = vector(d, at, n)
-    at += n
-    move = vector(d, at, nv)
-    at += nv
-    u = vector(d, at, n)
-    at += n
-    scratch = vector(d, at, nq + NREPORT)
-    at += nq + NREPORT
-    result = vector(d, at, nq + NREPORT)
-    at += nq + NREPORT
-    before = vector(d, at, nv)
-    at += nv
+    option, at = _vector(d, at + 6 * n, NOPTION)
+    q_kept, at = _vector(d, at, nq)
+    r, at = _vector(d, at, rows)
+    J, at = _matrix(d, at, rows, n)
+    A, at = _matrix(d, at, n, n)
+    g, at = _vector(d, at, n)
+    L, at = _matrix(d, at, n, n)
+    step, at = _vector(d, at, n)
+    move, at = _vector(d, at, nv)
+    u, at = _vector(d, at, n)
+    scratch, at = _vector(d, at, nq + NREPORT)
+    result, at = _vector(d, at, nq + NREPORT)
+    before, at = _vector(d, at, nv)
     slowest, fastest, acceleration = vector(d, at, n), vector(d, at + n, n), vector(d, at + 2 * n, n)
     least, most, fixed = vector(d, at + 3 * n, n), vector(d, at + 4 * n, n), vector(d, at + 5 * n, n)
     bounds = Bounds(before, slowest, fastest, acceleration, least, most, fixed)
-    header = vector(args, 0, HEADER)
     problem = Problem(
         header,
         column,

@@ -186,6 +186,18 @@ def _sweep(problem, blend, tiny, budget, T_out, state_out, low_io, high_io, x_io
     return SOLVED, pivots
 
 
+@inline
+def _keep_best(problem, x, lowest, w_out, best_io):
+    """The residual of x and the lowest so far; x is kept where its residual is that."""
+    slack(problem, x, w_out)
+    error = natural_residual(problem, x, w_out)
+    if error < lowest:
+        lowest = error
+        for i in range(x.shape[0]):
+            best_io[i] = x[i]
+    return error, lowest
+
+
 @kernel
 def dantzig(problem, tolerance, max_iterations, work_out, state_out, x_io):
     """Solve the boxed problem from the guess in x [Cottle, Dantzig 1968; Baraff 1994].
@@ -196,13 +208,8 @@ def dantzig(problem, tolerance, max_iterations, work_out, state_out, x_io):
     """
     n = x_io.shape[0]
     T = work_out[:n]
-    low, high, w, best, candidate = (
-        work_out[n],
-        work_out[n + 1],
-        work_out[n + 2],
-        work_out[n + 3],
-        work_out[n + 4],
-    )
+    low, high, w = work_out[n], work_out[n + 1], work_out[n + 2]
+    best, candidate = work_out[n + 3], work_out[n + 4]
     largest = 0.0
     has_friction = False
     for i in range(n):
@@ -219,12 +226,7 @@ def dantzig(problem, tolerance, max_iterations, work_out, state_out, x_io):
         blend = 0.0 if sweep == 0 else (1.0 if sweep < 6 else 0.5)
         code, used = _sweep(problem, blend, tiny, max_iterations - pivots, T, state_out, low, high, x_io, w)
         pivots += used
-        slack(problem, x_io, w)
-        error = natural_residual(problem, x_io, w)
-        if error < lowest:
-            lowest = error
-            for i in range(n):
-                best[i] = x_io[i]
+        error, lowest = _keep_best(problem, x_io, lowest, w, best)
 
         # exact numbers for the set of active bounds that was found
         if code == SOLVED and not error <= 1e-3 * tolerance:
@@ -233,12 +235,7 @@ def dantzig(problem, tolerance, max_iterations, work_out, state_out, x_io):
                 if state_out[i] == UNDECIDED:
                     state_out[i] = FREE
             if solve_active(problem, state_out, x_io, T, candidate):
-                slack(problem, candidate, w)
-                error = natural_residual(problem, candidate, w)
-                if error < lowest:
-                    lowest = error
-                    for i in range(n):
-                        best[i] = candidate[i]
+                _, lowest = _keep_best(problem, candidate, lowest, w, best)
         if lowest <= tolerance or pivots >= max_iterations or code != SOLVED:
             break
     for i in range(n):

@@ -125,14 +125,8 @@ def newton(problem, tolerance, max_iterations, work_out, state_out, x_io):
     """
     n = x_io.shape[0]
     G = work_out[:n]
-    w, phi, direction, gradient, trial = (
-        work_out[n],
-        work_out[n + 1],
-        work_out[n + 2],
-        work_out[n + 3],
-        work_out[n + 4],
-    )
-    spare = work_out[n + 5]
+    w, phi, direction = work_out[n], work_out[n + 1], work_out[n + 2]
+    gradient, trial, spare = work_out[n + 3], work_out[n + 4], work_out[n + 5]
 
     place(problem, x_io)
     for iteration in range(max_iterations):

@@ -14,7 +14,6 @@ from worldline._src.kernels.narrowphase.emit import (
     pair_margin,
 )
 from worldline._src.kernels.narrowphase.flat import plane_box, plane_capsule, plane_ellipsoid, plane_rims
-from worldline._src.kernels.narrowphase.links import load3
 from worldline._src.kernels.narrowphase.manifold import (
     CANDIDATE,
     CANDIDATE_ROW,
@@ -40,18 +39,10 @@ from worldline._src.kernels.narrowphase.tables import (
     VERTEX_COUNT,
     VERTEX_FIRST,
 )
-from worldline._src.kernels.narrowphase.values import (
-    across,
-    add_scaled,
-    load_axis,
-    load_position,
-    load_rotation,
-    negative,
-    unit_or,
-)
+from worldline._src.kernels.narrowphase.values import across, add_scaled, negative, unit_or
 from worldline._src.scalar.ops import where
-from worldline._src.spatial.rotation import rotate, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
+from worldline._src.spatial.rotation import load_axis, load_position, load_rotation, rotate, rotate_back
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_three, load_vec3, scale, sub
 
 _TILT = 0.1
 _SLANT = _TILT * 0.7071067811865476
@@ -233,14 +224,14 @@ def _emit_below(shapes, buckets, out, work, q, a, b, flip, origin, n, found):
         for c in range(found):
             at = CANDIDATE + CANDIDATE_ROW * c
             feature = int(work[at + 4])
-            emit_contact(shapes, out, q, a, b, flip, origin, load3(work, at), n, work[at + 3], feature)
+            emit_contact(shapes, out, q, a, b, flip, origin, load_three(work, at), n, work[at + 3], feature)
         return
     best = 0
     for c in range(1, found):
         if work[CANDIDATE + CANDIDATE_ROW * c + 3] > work[CANDIDATE + CANDIDATE_ROW * best + 3]:
             best = c
     at = CANDIDATE + CANDIDATE_ROW * best
-    middle, half = load3(work, at), 0.5 * work[at + 3]
+    middle, half = load_three(work, at), 0.5 * work[at + 3]
     emit_closest(
         out, q, flip, origin, -2.0 * half, n, add_scaled(middle, n, half), add_scaled(middle, n, -half)
     )

@@ -21,7 +21,6 @@ from worldline._src.kernels.narrowphase.links import (
     GJK_LINK,
     MANIFOLD_LINK,
     call_link,
-    load3,
     load_found,
     load_status,
     put_found,
@@ -37,7 +36,7 @@ from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE
 from worldline._src.kernels.narrowphase.values import Closest, add_scaled, unit_or
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt
-from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, dot, load_three, scale, sub
 
 WITNESS = 16383.0
 """Feature of a contact that comes from the closest points and not from faces."""
@@ -277,5 +276,5 @@ def box_pair(arena, work, A, B, R, p, margin, mode):
         return 1, Closest(gap, normal, a, b)
     # the deepest contact stands for the pair
     at = deepest(work, count)
-    middle, half = load3(work, at), 0.5 * work[at + 3]
+    middle, half = load_three(work, at), 0.5 * work[at + 3]
     return count, Closest(gap, normal, add_scaled(middle, normal, half), add_scaled(middle, normal, -half))

@@ -15,7 +15,6 @@ from typing import Any
 from worldline._src.jit import inline, kernel, outline, stage
 from worldline._src.kernels.narrowphase.gjk import FROM_A, FROM_B, difference_support, triangle_weights
 from worldline._src.kernels.narrowphase.links import (
-    load3,
     load_found,
     load_problem,
     load_status,
@@ -28,7 +27,7 @@ from worldline._src.kernels.narrowphase.values import Closest, across, add_scale
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt
 from worldline._src.spatial.rotation import Mat3, rotate, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_three, scale, sub
 
 REFINED, FAILED = 0, 1
 _STEPS = 12
@@ -104,11 +103,11 @@ def _flat_part(core, work, count, extent):
     none = Flat(0, zero, zero)
     if kind == ELLIPSOID or kind == CONE:
         return none
-    q = load3(work, core.at)
+    q = load_three(work, core.at)
     # the two longest edges from the first point
     u, v = zero, zero
     for k in range(1, count):
-        w = sub(load3(work, core.at + 3 * k), q)
+        w = sub(load_three(work, core.at + 3 * k), q)
         if dot(w, w) > dot(u, u):
             u, v = w, u
         elif dot(w, w) > dot(v, v):
@@ -144,9 +143,9 @@ def _is_on(core, work, count, part, x):
         inside = absolute(local.x) <= size.x * beside and absolute(local.y) <= size.y * beside
         return inside and absolute(local.z) <= size.z * beside
     # among the points of the simplex: their closest point to x is x itself
-    a = sub(load3(work, core.at), x)
-    b = sub(load3(work, core.at + 3), x) if count > 1 else a
-    c = sub(load3(work, core.at + 6), x) if count > 2 else b
+    a = sub(load_three(work, core.at), x)
+    b = sub(load_three(work, core.at + 3), x) if count > 1 else a
+    c = sub(load_three(work, core.at + 6), x) if count > 2 else b
     u, v, w = triangle_weights(a, b, c)
     y = add_scaled(add_scaled(scale(a, u), b, v), c, w)
     reach = dot(a, a) + dot(b, b) + dot(c, c)

@@ -15,14 +15,7 @@ from worldline._src.kernels.narrowphase.curved import solve_curved
 from worldline._src.kernels.narrowphase.emit import emit_closest, emit_contact, ordered, pair_margin
 from worldline._src.kernels.narrowphase.epa import solve_epa
 from worldline._src.kernels.narrowphase.gjk import solve_gjk
-from worldline._src.kernels.narrowphase.links import (
-    CURVED_LINK,
-    EPA_LINK,
-    GJK_LINK,
-    LINKED,
-    MANIFOLD_LINK,
-    load3,
-)
+from worldline._src.kernels.narrowphase.links import CURVED_LINK, EPA_LINK, GJK_LINK, LINKED, MANIFOLD_LINK
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, solve_manifold
 from worldline._src.kernels.narrowphase.operands import collision_stage
 from worldline._src.kernels.narrowphase.support import load_convex
@@ -47,9 +40,11 @@ from worldline._src.kernels.narrowphase.tables import (
     SPHERE,
     SURFACE,
 )
-from worldline._src.kernels.narrowphase.values import load_position, load_rotation
-from worldline._src.spatial.rotation import mat_mul, rotate, rotate_back, transpose
-from worldline._src.spatial.vec3 import sub
+from worldline._src.spatial.rotation import (
+    relative_pose,
+    rotate,
+)
+from worldline._src.spatial.vec3 import load_three
 
 
 def pair_family(type_a, type_b):
@@ -93,14 +88,12 @@ def sort_pairs(shape_type, buckets_io):
 @kernel
 def convex_pairs(arena, shapes, geom, buckets, work_io, contacts_out):
     """Convex shapes without a closed form against each other."""
-    X, mode = shapes.shape_X_W, buckets.counter[MODE]
+    mode = buckets.counter[MODE]
     work, out = work_io, contacts_out
     for k in range(buckets.bucket_start[CONVEX], buckets.bucket_start[CONVEX + 1]):
         q = buckets.bucket[k]
         a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
-        origin, R_WA = load_position(X, a), load_rotation(X, a)
-        R = mat_mul(transpose(R_WA), load_rotation(X, b))
-        p = rotate_back(R_WA, sub(load_position(X, b), origin))
+        origin, R_WA, R, p = relative_pose(shapes.shape_X_W, a, b)
         margin = 1e150 if mode == DISTANCE_MODE else pair_margin(shapes, a, b)
         A, B = load_convex(shapes, geom, a), load_convex(shapes, geom, b)
         if A.kind == BOX and B.kind == BOX:
@@ -117,7 +110,7 @@ def convex_pairs(arena, shapes, geom, buckets, work_io, contacts_out):
             continue
         for c in range(count):
             at = CANDIDATE + CANDIDATE_ROW * c
-            where, feature = rotate(R_WA, load3(work, at)), int(work[at + 4])
+            where, feature = rotate(R_WA, load_three(work, at)), int(work[at + 4])
             emit_contact(shapes, out, q, a, b, flip, origin, where, n, work[at + 3], feature)
 
 

@@ -19,18 +19,16 @@ from worldline._src.kernels.narrowphase.gjk import (
     triangle_weights,
 )
 from worldline._src.kernels.narrowphase.links import (
-    load3,
     load_depth_tolerance,
     load_problem,
     load_status,
     put_found,
     put_status,
-    store3,
 )
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
 from worldline._src.kernels.narrowphase.values import TINY, Closest, across, add_scaled, negative
 from worldline._src.scalar.ops import sqrt
-from worldline._src.spatial.vec3 import Vec3, cross, dot, scale, sub
+from worldline._src.spatial.vec3 import Vec3, cross, dot, load_three, scale, store_three, sub
 
 MAX_POINTS = 128
 _MAX_FACES = 254
@@ -49,14 +47,14 @@ def _support(A, B, R, p, hulls, work, d):
 
 @inline
 def _load_point(work, k):
-    return load3(work, _POINT + 9 * k)
+    return load_three(work, _POINT + 9 * k)
 
 
 @inline
 def _add_point(work, k, a, b):
-    store3(work, _POINT + 9 * k, sub(a, b))
-    store3(work, _POINT + 9 * k + 3, a)
-    store3(work, _POINT + 9 * k + 6, b)
+    store_three(work, _POINT + 9 * k, sub(a, b))
+    store_three(work, _POINT + 9 * k + 3, a)
+    store_three(work, _POINT + 9 * k + 6, b)
 
 
 @inline
@@ -72,11 +70,11 @@ def _add_face(work, iwork, f, i, j, k):
     n2 = dot(n, n)
     iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2] = i, j, k
     if n2 <= 1e-26 * dot(u, u) * dot(v, v) or n2 < TINY:
-        store3(work, _FACE + 4 * f, Vec3(0.0, 0.0, 0.0))
+        store_three(work, _FACE + 4 * f, Vec3(0.0, 0.0, 0.0))
         work[_FACE + 4 * f + 3] = 1e300
         return
     n = scale(n, 1.0 / sqrt(n2))
-    store3(work, _FACE + 4 * f, n)
+    store_three(work, _FACE + 4 * f, n)
     work[_FACE + 4 * f + 3] = dot(n, a)
 
 
@@ -87,9 +85,9 @@ def _first_tetrahedron(A, B, R, p, hulls, work, n, extent):
     Returns (points found, normal): with fewer than four, A - B is flat and the normal is across it.
     """
     for k in range(n):
-        store3(work, _POINT + 9 * k, load3(work, SIMPLEX + 3 * k))
-        store3(work, _POINT + 9 * k + 3, load3(work, FROM_A + 3 * k))
-        store3(work, _POINT + 9 * k + 6, load3(work, FROM_B + 3 * k))
+        store_three(work, _POINT + 9 * k, load_three(work, SIMPLEX + 3 * k))
+        store_three(work, _POINT + 9 * k + 3, load_three(work, FROM_A + 3 * k))
+        store_three(work, _POINT + 9 * k + 6, load_three(work, FROM_B + 3 * k))
     # a simplex that is already flat begins again from its first point
     if n == 4:
         o = _load_point(work, 0)
@@ -183,7 +181,7 @@ def _open_faces(work, iwork, faces, w, slack):
     edges = 0
     f = 0
     while f < faces:
-        n = load3(work, _FACE + 4 * f)
+        n = load_three(work, _FACE + 4 * f)
         if dot(n, w) - work[_FACE + 4 * f + 3] > slack and edges < 250:
             i, j, k = iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2]
             edges = _add_edge(iwork, edges, i, j)
@@ -209,7 +207,7 @@ def epa(hulls, space_io):
     A, B, R, p = load_problem(work)
     _, n, extent = load_status(work)
     points, m = _first_tetrahedron(A, B, R, p, hulls, work, n, extent)
-    a0, b0 = load3(work, _POINT + 3), load3(work, _POINT + 6)
+    a0, b0 = load_three(work, _POINT + 3), load_three(work, _POINT + 6)
     if points < 4:
         put_found(work, _flat_answer(work, points, m))
         return
@@ -233,7 +231,7 @@ def epa(hulls, space_io):
         for f in range(1, faces):
             if work[_FACE + 4 * f + 3] < work[_FACE + 4 * best + 3]:
                 best = f
-        normal_f = load3(work, _FACE + 4 * best)
+        normal_f = load_three(work, _FACE + 4 * best)
         height = work[_FACE + 4 * best + 3]
         a, b = _support(A, B, R, p, hulls, work, normal_f)
         w = sub(a, b)
@@ -257,8 +255,8 @@ def epa(hulls, space_io):
         points += 1
     # the corners of that face, as GJK leaves its simplex
     for e, corner in enumerate((i, j, k)):
-        store3(work, FROM_A + 3 * e, load3(work, _POINT + 9 * corner + 3))
-        store3(work, FROM_B + 3 * e, load3(work, _POINT + 9 * corner + 6))
+        store_three(work, FROM_A + 3 * e, load_three(work, _POINT + 9 * corner + 3))
+        store_three(work, FROM_B + 3 * e, load_three(work, _POINT + 9 * corner + 6))
     put_status(work, OVERLAP, 3, extent)
     put_found(work, Closest(-depth, normal, point_a, point_b))
 
@@ -269,9 +267,9 @@ def _face_points(work, iwork, f, n, height):
     i, j, k = 9 * iwork[3 * f], 9 * iwork[3 * f + 1], 9 * iwork[3 * f + 2]
     shift = scale(n, -height)
     u, v, w = triangle_weights(
-        add_scaled(load3(work, _POINT + i), shift, 1.0),
-        add_scaled(load3(work, _POINT + j), shift, 1.0),
-        add_scaled(load3(work, _POINT + k), shift, 1.0),
+        add_scaled(load_three(work, _POINT + i), shift, 1.0),
+        add_scaled(load_three(work, _POINT + j), shift, 1.0),
+        add_scaled(load_three(work, _POINT + k), shift, 1.0),
     )
     a = _POINT + 3
     point_a = Vec3(

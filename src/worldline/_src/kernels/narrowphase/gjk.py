@@ -11,19 +11,17 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel, outline, stage
 from worldline._src.kernels.narrowphase.links import (
-    load3,
     load_distance_tolerance,
     load_limit,
     load_problem,
     put_status,
-    store3,
 )
 from worldline._src.kernels.narrowphase.support import support
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
 from worldline._src.kernels.narrowphase.values import TINY, add_scaled, negative
 from worldline._src.scalar.ops import maximum, sqrt
 from worldline._src.spatial.rotation import rotate, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_three, scale, store_three, sub
 
 APART, BEYOND, OVERLAP = 0, 1, 2
 _STEPS = 96
@@ -107,8 +105,8 @@ def _tetrahedron_weights(work, apart):
 
     When the cores are proven `apart` it is not, whatever rounding says of a tetrahedron that is nearly flat.
     """
-    a, b = load3(work, SIMPLEX), load3(work, SIMPLEX + 3)
-    c, d = load3(work, SIMPLEX + 6), load3(work, SIMPLEX + 9)
+    a, b = load_three(work, SIMPLEX), load_three(work, SIMPLEX + 3)
+    c, d = load_three(work, SIMPLEX + 6), load_three(work, SIMPLEX + 9)
     best = 1e300
     inside = True
     for face in range(4):
@@ -144,13 +142,13 @@ def _set_weights(work, n, apart):
     if n == 1:
         work[WEIGHT] = 1.0
         return False
-    a, b = load3(work, SIMPLEX), load3(work, SIMPLEX + 3)
+    a, b = load_three(work, SIMPLEX), load_three(work, SIMPLEX + 3)
     if n == 2:
         u, v = _segment_weights(a, b)
         work[WEIGHT], work[WEIGHT + 1] = u, v
         return False
     if n == 3:
-        u, v, w = triangle_weights(a, b, load3(work, SIMPLEX + 6))
+        u, v, w = triangle_weights(a, b, load_three(work, SIMPLEX + 6))
         work[WEIGHT], work[WEIGHT + 1], work[WEIGHT + 2] = u, v, w
         return False
     return _tetrahedron_weights(work, apart)
@@ -191,10 +189,10 @@ def _keep_points(work, n, v):
     """
     x, y, z = 1.0, 0.0, 0.0
     if n > 1:
-        p, q, r = load3(work, SIMPLEX), load3(work, SIMPLEX + 3), load3(work, SIMPLEX + 3)
+        p, q, r = load_three(work, SIMPLEX), load_three(work, SIMPLEX + 3), load_three(work, SIMPLEX + 3)
         i, j = 0, 1
         if n == 3:
-            r = load3(work, SIMPLEX + 6)
+            r = load_three(work, SIMPLEX + 6)
             pq, qr, rp = sub(q, p), sub(r, q), sub(p, r)
             if dot(qr, qr) >= dot(pq, pq) and dot(qr, qr) >= dot(rp, rp):
                 p, q, r, i, j = q, r, p, 1, 2
@@ -216,8 +214,8 @@ def _keep_points(work, n, v):
         z = 0.0
     if n < 2:
         y = 0.0
-    store3(work, POINT_A, _weighted(work, FROM_A, x, y, z))
-    store3(work, POINT_B, _weighted(work, FROM_B, x, y, z))
+    store_three(work, POINT_A, _weighted(work, FROM_A, x, y, z))
+    store_three(work, POINT_B, _weighted(work, FROM_B, x, y, z))
 
 
 @inline
@@ -227,14 +225,14 @@ def _nearest(work, n):
     The weighted sum loses the direction when the points are nearly on a line, as they become on round
     shapes; the normal of the triangle does not.
     """
-    a = load3(work, SIMPLEX)
+    a = load_three(work, SIMPLEX)
     if n == 1:
         return a
-    u = sub(load3(work, SIMPLEX + 3), a)
+    u = sub(load_three(work, SIMPLEX + 3), a)
     if n == 2:
         return add_scaled(a, u, -dot(a, u) / dot(u, u))
     # from the corner with the shortest edges, whose cross product is the most exact
-    b, c = load3(work, SIMPLEX + 3), load3(work, SIMPLEX + 6)
+    b, c = load_three(work, SIMPLEX + 3), load_three(work, SIMPLEX + 6)
     v, w = sub(c, b), sub(a, c)
     uu, vv, ww = dot(u, u), dot(v, v), dot(w, w)
     if uu >= vv and uu >= ww:
@@ -291,9 +289,9 @@ def gjk(hulls, work_io):
             slack = tolerance * least + 1e-16 * sqrt(extent)
             if least - proven <= slack or idle > _IDLE or _known(work, n, w):
                 break
-        store3(work, SIMPLEX + 3 * n, w)
-        store3(work, FROM_A + 3 * n, a)
-        store3(work, FROM_B + 3 * n, b)
+        store_three(work, SIMPLEX + 3 * n, w)
+        store_three(work, FROM_A + 3 * n, a)
+        store_three(work, FROM_B + 3 * n, b)
         if _set_weights(work, n + 1, proven > 1e-12 * sqrt(extent)):
             status = OVERLAP
             n += 1
@@ -308,7 +306,7 @@ def gjk(hulls, work_io):
             idle = idle if vv > least * least * (1.0 - 1e-12) else 0
             least = sqrt(vv)
             _keep_points(work, n, v)
-    store3(work, NEAREST, scale(toward, least))
+    store_three(work, NEAREST, scale(toward, least))
     work[PROVEN] = proven
     put_status(work, status, n, sqrt(extent))
 
@@ -319,7 +317,7 @@ def closest_points(work):
 
     Points and vector were best at different steps; what they differ by is shared by both points.
     """
-    v, a, b = load3(work, NEAREST), load3(work, POINT_A), load3(work, POINT_B)
+    v, a, b = load_three(work, NEAREST), load_three(work, POINT_A), load_three(work, POINT_B)
     miss = sub(sub(a, b), v)
     return add_scaled(a, miss, -0.5), add_scaled(b, miss, 0.5), v
 

@@ -26,8 +26,9 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_pose_view,
     shape_view,
 )
-from worldline._src.kernels.narrowphase.values import add_scaled, load_axis, load_position, load_rotation
+from worldline._src.kernels.narrowphase.values import add_scaled
 from worldline._src.scalar.ops import any_of, constant, where
+from worldline._src.spatial.rotation import load_axis, load_position, load_rotation
 from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 
 PAIR_CONTACTS = 4

@@ -14,7 +14,7 @@ from worldline._src.kernels.narrowphase.support import Convex
 from worldline._src.kernels.narrowphase.values import Closest
 from worldline._src.scalar.memory import call_stage
 from worldline._src.spatial.rotation import Mat3
-from worldline._src.spatial.vec3 import Vec3
+from worldline._src.spatial.vec3 import Vec3, load_three, store_three
 
 GJK_LINK, EPA_LINK, MANIFOLD_LINK, CURVED_LINK = range(4)
 LINKED: dict[int, Stage] = {}
@@ -41,22 +41,9 @@ call_link = _call_python if DISABLED else _call_compiled
 
 
 @inline
-def load3(work, at):
-    """Three numbers of the work space."""
-    return Vec3(work[at], work[at + 1], work[at + 2])
-
-
-@inline
-def store3(work, at, v):
-    work[at] = v.x
-    work[at + 1] = v.y
-    work[at + 2] = v.z
-
-
-@inline
 def _put_convex(work, at, shape):
     work[at] = shape.kind
-    store3(work, at + 1, shape.size)
+    store_three(work, at + 1, shape.size)
     work[at + 4] = shape.radius
     work[at + 5] = shape.first
     work[at + 6] = shape.count
@@ -66,7 +53,7 @@ def _put_convex(work, at, shape):
 @inline
 def _load_convex(work, at):
     first, count, row = int(work[at + 5]), int(work[at + 6]), int(work[at + 7])
-    return Convex(int(work[at]), load3(work, at + 1), work[at + 4], first, count, row)
+    return Convex(int(work[at]), load_three(work, at + 1), work[at + 4], first, count, row)
 
 
 @inline
@@ -74,10 +61,10 @@ def put_problem(work, A, B, R, p, row_a, row_b):
     """Two convex shapes with their rows of geom; R and p are the pose of B in A."""
     _put_convex(work, _A, A)
     _put_convex(work, _B, B)
-    store3(work, _R, Vec3(R.xx, R.xy, R.xz))
-    store3(work, _R + 3, Vec3(R.yx, R.yy, R.yz))
-    store3(work, _R + 6, Vec3(R.zx, R.zy, R.zz))
-    store3(work, _P, p)
+    store_three(work, _R, Vec3(R.xx, R.xy, R.xz))
+    store_three(work, _R + 3, Vec3(R.yx, R.yy, R.yz))
+    store_three(work, _R + 6, Vec3(R.zx, R.zy, R.zz))
+    store_three(work, _P, p)
     work[_ROWS] = row_a
     work[_ROWS + 1] = row_b
 
@@ -85,7 +72,7 @@ def put_problem(work, A, B, R, p, row_a, row_b):
 @inline
 def put_position(work, p):
     """Move B of the problem."""
-    store3(work, _P, p)
+    store_three(work, _P, p)
 
 
 @inline
@@ -97,7 +84,7 @@ def load_problem(work):
         *(work[r + 3], work[r + 4], work[r + 5]),
         *(work[r + 6], work[r + 7], work[r + 8]),
     )
-    return _load_convex(work, _A), _load_convex(work, _B), R, load3(work, _P)
+    return _load_convex(work, _A), _load_convex(work, _B), R, load_three(work, _P)
 
 
 @inline
@@ -137,12 +124,12 @@ def load_depth_tolerance(work):
 @inline
 def put_normal(work, n):
     """The contact normal a manifold is wanted for."""
-    store3(work, _NORMAL, n)
+    store_three(work, _NORMAL, n)
 
 
 @inline
 def load_normal(work):
-    return load3(work, _NORMAL)
+    return load_three(work, _NORMAL)
 
 
 @inline
@@ -162,11 +149,13 @@ def load_status(work):
 def put_found(work, found):
     """Closest points, or the deepest, in A's frame."""
     work[_FOUND] = found.distance
-    store3(work, _FOUND + 1, found.normal)
-    store3(work, _FOUND + 4, found.point_a)
-    store3(work, _FOUND + 7, found.point_b)
+    store_three(work, _FOUND + 1, found.normal)
+    store_three(work, _FOUND + 4, found.point_a)
+    store_three(work, _FOUND + 7, found.point_b)
 
 
 @inline
 def load_found(work):
-    return Closest(work[_FOUND], load3(work, _FOUND + 1), load3(work, _FOUND + 4), load3(work, _FOUND + 7))
+    return Closest(
+        work[_FOUND], load_three(work, _FOUND + 1), load_three(work, _FOUND + 4), load_three(work, _FOUND + 7)
+    )

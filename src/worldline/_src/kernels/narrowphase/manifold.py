@@ -12,19 +12,17 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel, outline, stage
 from worldline._src.kernels.narrowphase.faces import ROW, face_polygon
 from worldline._src.kernels.narrowphase.links import (
-    load3,
     load_limit,
     load_normal,
     load_problem,
     load_rows,
     put_status,
-    store3,
 )
 from worldline._src.kernels.narrowphase.tables import face_view, work_view
 from worldline._src.kernels.narrowphase.values import add_scaled, negative
 from worldline._src.scalar.ops import sqrt
 from worldline._src.spatial.rotation import rotate, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_three, store_three, sub
 
 POLYGON_A = 2240
 POLYGON_B = 2560
@@ -64,14 +62,14 @@ def _clip_side(work, source, count, target, o, m, side):
     """Keep what lies behind the plane through `o` with outward normal `m`."""
     kept = 0
     closed = count >= 3
-    h0 = dot(m, sub(load3(work, source), o))
+    h0 = dot(m, sub(load_three(work, source), o))
     if not closed and h0 <= 0.0:
         _copy_row(work, source, target)
         kept = 1
     hs = h0
     for s in range(count if closed else count - 1):
         e = s + 1 if s + 1 < count else 0
-        he = dot(m, sub(load3(work, source + ROW * e), o)) if e != 0 else h0
+        he = dot(m, sub(load_three(work, source + ROW * e), o)) if e != 0 else h0
         if hs <= 0.0 < he or he <= 0.0 < hs:
             _cut(work, source, target + ROW * kept, s, e, hs, he, side, hs <= 0.0)
             kept += 1
@@ -89,8 +87,8 @@ def _clip(work, reference, corners, n_ref, incident, count):
     """Cut the incident polygon to the outline of the reference polygon; returns where it is and its size."""
     source = incident
     for k in range(corners):
-        o = load3(work, reference + ROW * k)
-        nxt = load3(work, reference + ROW * (k + 1 if k + 1 < corners else 0))
+        o = load_three(work, reference + ROW * k)
+        nxt = load_three(work, reference + ROW * (k + 1 if k + 1 < corners else 0))
         target = CLIP[0] if k % 2 == 0 else CLIP[1]
         count = _clip_side(work, source, count, target, o, cross(sub(nxt, o), n_ref), k)
         source = target
@@ -102,7 +100,7 @@ def _clip(work, reference, corners, n_ref, incident, count):
 @inline
 def put_candidate(work, k, p, depth, feature):
     row = CANDIDATE + CANDIDATE_ROW * k
-    store3(work, row, p)
+    store_three(work, row, p)
     work[row + 3] = depth
     work[row + 4] = feature
 
@@ -133,35 +131,35 @@ def keep_four(work, first, count):
         if depth > value + slack:
             best, value = k, depth
     _swap_candidates(work, first, best)
-    p = load3(work, CANDIDATE + CANDIDATE_ROW * first)
+    p = load_three(work, CANDIDATE + CANDIDATE_ROW * first)
 
     best, value = first + 1, 0.0
     for k in range(first + 1, first + count):
-        u = sub(load3(work, CANDIDATE + CANDIDATE_ROW * k), p)
+        u = sub(load_three(work, CANDIDATE + CANDIDATE_ROW * k), p)
         if dot(u, u) > value * (1.0 + _SAME):
             best, value = k, dot(u, u)
     _swap_candidates(work, first + 1, best)
-    u = sub(load3(work, CANDIDATE + CANDIDATE_ROW * (first + 1)), p)
+    u = sub(load_three(work, CANDIDATE + CANDIDATE_ROW * (first + 1)), p)
 
     # the normal of the largest triangle tells one side from the other
     best, value = first + 2, 0.0
     m = Vec3(0.0, 0.0, 0.0)
     for k in range(first + 2, first + count):
-        area = cross(u, sub(load3(work, CANDIDATE + CANDIDATE_ROW * k), p))
+        area = cross(u, sub(load_three(work, CANDIDATE + CANDIDATE_ROW * k), p))
         if dot(area, area) > value * (1.0 + _SAME):
             best, value, m = k, dot(area, area), area
     if value <= 1e-24 * dot(u, u) * dot(u, u):
         # all on one line: its two ends say it all
         return 2
     _swap_candidates(work, first + 2, best)
-    q = load3(work, CANDIDATE + CANDIDATE_ROW * (first + 1))
-    r = load3(work, CANDIDATE + CANDIDATE_ROW * (first + 2))
+    q = load_three(work, CANDIDATE + CANDIDATE_ROW * (first + 1))
+    r = load_three(work, CANDIDATE + CANDIDATE_ROW * (first + 2))
 
     # the fourth adds the most beyond one of the triangle's three sides
     best, value = -1, 1e-9 * sqrt(dot(m, m))
     scale_m = 1.0 / sqrt(dot(m, m))
     for k in range(first + 3, first + count):
-        x = load3(work, CANDIDATE + CANDIDATE_ROW * k)
+        x = load_three(work, CANDIDATE + CANDIDATE_ROW * k)
         beyond = -dot(m, cross(sub(q, p), sub(x, p))) * scale_m
         beyond = max(beyond, -dot(m, cross(sub(r, q), sub(x, q))) * scale_m)
         beyond = max(beyond, -dot(m, cross(sub(p, r), sub(x, r))) * scale_m)
@@ -188,11 +186,11 @@ def _clip_faces(A, B, R, p, faces, n, margin, work):
         return 0
     for k in range(count_b):
         at = POLYGON_B + ROW * k
-        store3(work, at, add_scaled(add(p, rotate(R, load3(work, at))), n, -B.radius))
+        store_three(work, at, add_scaled(add(p, rotate(R, load_three(work, at))), n, -B.radius))
     if A.radius > 0.0:
         for k in range(count_a):
             at = POLYGON_A + ROW * k
-            store3(work, at, add_scaled(load3(work, at), n, A.radius))
+            store_three(work, at, add_scaled(load_three(work, at), n, A.radius))
 
     # the reference is a flat face at right angles to the normal; a tie goes to the first shape
     by_a = count_a >= 3 and along_a >= FACING and (along_a >= along_b - 1e-9 or count_b < 3)
@@ -201,16 +199,16 @@ def _clip_faces(A, B, R, p, faces, n, margin, work):
         return 0
     if by_a:
         at, count = _clip(work, POLYGON_A, count_a, n_a, POLYGON_B, count_b)
-        o, m = load3(work, POLYGON_A), n_a
+        o, m = load_three(work, POLYGON_A), n_a
     else:
         at, count = _clip(work, POLYGON_B, count_b, n_b, POLYGON_A, count_a)
-        o, m = load3(work, POLYGON_B), n_b
+        o, m = load_three(work, POLYGON_B), n_b
     flag = 0.0 if by_a else 1.0
     code = (face_b * 262144.0 + face_a) * 32768.0 + flag * 16384.0
 
     found = 0
     for k in range(count):
-        x = load3(work, at + ROW * k)
+        x = load_three(work, at + ROW * k)
         gap = dot(m, sub(x, o))
         if gap < margin and found < MAX_CANDIDATES:
             middle = add_scaled(x, m, -0.5 * gap)

@@ -104,14 +104,21 @@ def _tube(o, d, radius):
 
 
 @inline
-def _ray_capsule(o, d, radius, half):
-    z = o.z - half if o.z > half else (o.z + half if o.z < -half else 0.0)
-    if o.x * o.x + o.y * o.y + z * z < radius * radius:
-        return 0.0, _against(d)
+def _wall(o, d, radius, half):
+    """Where a ray enters the wall of a cylinder about z, or MISS, and the normal there."""
     best, n = MISS, d
     t = _tube(o, d, radius)
     if 0.0 <= t < 1e299 and absolute(o.z + t * d.z) <= half:
         best, n = t, Vec3((o.x + t * d.x) / radius, (o.y + t * d.y) / radius, 0.0)
+    return best, n
+
+
+@inline
+def _ray_capsule(o, d, radius, half):
+    z = o.z - half if o.z > half else (o.z + half if o.z < -half else 0.0)
+    if o.x * o.x + o.y * o.y + z * z < radius * radius:
+        return 0.0, _against(d)
+    best, n = _wall(o, d, radius, half)
     for k in range(2):
         h = half if k == 0 else -half
         e = Vec3(o.x, o.y, o.z - h)
@@ -136,10 +143,7 @@ def _cap(o, d, z, s, radius):
 def _ray_cylinder(o, d, radius, half):
     if absolute(o.z) < half and o.x * o.x + o.y * o.y < radius * radius:
         return 0.0, _against(d)
-    best, n = MISS, d
-    t = _tube(o, d, radius)
-    if 0.0 <= t < 1e299 and absolute(o.z + t * d.z) <= half:
-        best, n = t, Vec3((o.x + t * d.x) / radius, (o.y + t * d.y) / radius, 0.0)
+    best, n = _wall(o, d, radius, half)
     for k in range(2):
         s = 1.0 if k == 0 else -1.0
         t = _cap(o, d, s * half, s, radius)

@@ -32,7 +32,7 @@ from worldline._src.kernels.narrowphase.inner_edges import (
     corner_weights,
     surface_direction,
 )
-from worldline._src.kernels.narrowphase.links import load3, put_problem, store3
+from worldline._src.kernels.narrowphase.links import put_problem
 from worldline._src.kernels.narrowphase.manifold import (
     CANDIDATE,
     CANDIDATE_ROW,
@@ -50,16 +50,15 @@ from worldline._src.kernels.narrowphase.tables import (
     TRI_COUNT,
     TRI_FIRST,
 )
-from worldline._src.kernels.narrowphase.values import (
-    Closest,
-    add_scaled,
-    load_position,
-    load_rotation,
-    negative,
-)
+from worldline._src.kernels.narrowphase.values import Closest, add_scaled, negative
 from worldline._src.scalar.ops import sqrt
-from worldline._src.spatial.rotation import mat_mul, rotate, rotate_back, transpose
-from worldline._src.spatial.vec3 import Vec3, add, dot, load_vec3, scale, sub
+from worldline._src.spatial.rotation import (
+    relative_pose,
+    rotate,
+    rotate_back,
+    transpose,
+)
+from worldline._src.spatial.vec3 import Vec3, add, dot, load_three, load_vec3, scale, store_three, sub
 
 LOOSE_A, LOOSE_B = 4160, 4180
 _GATHER = 4864
@@ -85,9 +84,9 @@ def load_triangle(surfaces, t, prism, depth, work, at):
     for k in range(3):
         v = surfaces.tri[t, k]
         x, y, z = surfaces.vertex[v, 0], surfaces.vertex[v, 1], surfaces.vertex[v, 2]
-        store3(work, at + 3 * k, Vec3(x, y, z))
+        store_three(work, at + 3 * k, Vec3(x, y, z))
         if prism:
-            store3(work, at + 9 + 3 * k, Vec3(x, y, depth))
+            store_three(work, at + 9 + 3 * k, Vec3(x, y, depth))
     return Convex(LOOSE, Vec3(0.0, 0.0, 0.0), 0.0, at, 6 if prism else 3, -1)
 
 
@@ -96,7 +95,7 @@ def loose_box(A, R, p, work):
     """Box of a loose triangle A in the frame of B, for B at pose R, p in A."""
     low, high = Vec3(1e300, 1e300, 1e300), Vec3(-1e300, -1e300, -1e300)
     for k in range(A.count):
-        v = rotate_back(R, sub(load3(work, A.first + 3 * k), p))
+        v = rotate_back(R, sub(load_three(work, A.first + 3 * k), p))
         low = Vec3(min(low.x, v.x), min(low.y, v.y), min(low.z, v.z))
         high = Vec3(max(high.x, v.x), max(high.y, v.y), max(high.z, v.z))
     return low, high
@@ -134,12 +133,12 @@ def _place_of(work, held, source, n, size):
 
     Triangles share edges and corners, and next to an edge two of them see the lowest point of a round shape.
     """
-    p = load3(work, source)
+    p = load_three(work, source)
     same = size * (_SAME_LOWEST if work[source + 4] == WITNESS else _SAME)
     for k in range(held):
         at = _GATHER + _GATHER_ROW * k
-        gap = sub(load3(work, at), p)
-        if dot(gap, gap) <= same * same and dot(load3(work, at + 3), n) >= _ONE:
+        gap = sub(load_three(work, at), p)
+        if dot(gap, gap) <= same * same and dot(load_three(work, at + 3), n) >= _ONE:
             return k
     return held
 
@@ -153,8 +152,8 @@ def _gather(work, iwork, held, count, n, tag, size):
         at = _GATHER + _GATHER_ROW * k
         if k >= MAX_GATHERED or (k < held and work[at + 6] >= work[source + 3]):
             continue
-        store3(work, at, load3(work, source))
-        store3(work, at + 3, n)
+        store_three(work, at, load_three(work, source))
+        store_three(work, at + 3, n)
         work[at + 6] = work[source + 3]
         iwork[_TAG + k] = (tag << 33) + int(work[source + 4])
         held = max(held, k + 1)
@@ -281,22 +280,22 @@ def _emit_groups(shapes, out, work, iwork, q, a, b, flip, origin, R_WA, held):
                 lead = k
         if lead < 0:
             break
-        n = load3(work, _GATHER + _GATHER_ROW * lead + 3)
+        n = load_three(work, _GATHER + _GATHER_ROW * lead + 3)
         count, k = 0, 0
         while k < held:
             at = _GATHER + _GATHER_ROW * k
-            if dot(n, load3(work, at + 3)) >= _ALIKE or k == lead:
+            if dot(n, load_three(work, at + 3)) >= _ALIKE or k == lead:
                 # the candidate remembers its place in the list of tags and normals
-                put_candidate(work, count, load3(work, at), work[at + 6], float(k))
+                put_candidate(work, count, load_three(work, at), work[at + 6], float(k))
                 count += 1
             k += 1
         kept = keep_four(work, 0, count)
         for c in range(kept):
             at = CANDIDATE + CANDIDATE_ROW * c
             k = int(work[at + 4])
-            m = load3(work, _GATHER + _GATHER_ROW * k + 3)
+            m = load_three(work, _GATHER + _GATHER_ROW * k + 3)
             emit_contact(
-                shapes, out, q, a, b, flip, origin, rotate(R_WA, load3(work, at)), rotate(R_WA, m),
+                shapes, out, q, a, b, flip, origin, rotate(R_WA, load_three(work, at)), rotate(R_WA, m),
                 work[at + 3], iwork[_TAG + k],
             )  # fmt: skip
         held = _drop_group(work, iwork, held, n, lead)
@@ -308,7 +307,7 @@ def _drop_group(work, iwork, held, n, lead):
     kept = 0
     for k in range(held):
         at = _GATHER + _GATHER_ROW * k
-        if dot(n, load3(work, at + 3)) >= _ALIKE or k == lead:
+        if dot(n, load_three(work, at + 3)) >= _ALIKE or k == lead:
             continue
         if kept != k:
             for e in range(_GATHER_ROW):
@@ -322,13 +321,11 @@ def _drop_group(work, iwork, held, n, lead):
 def surface_pairs(arena, shapes, surfaces, buckets, space_io, contacts_out):
     """Meshes and height fields, always the second shape, against the rest."""
     space, out = space_io, contacts_out
-    X, work, iwork = shapes.shape_X_W, space.work, space.iwork
+    work, iwork = space.work, space.iwork
     for k in range(buckets.bucket_start[SURFACE], buckets.bucket_start[SURFACE + 1]):
         q = buckets.bucket[k]
         a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
-        origin, R_WA = load_position(X, a), load_rotation(X, a)
-        R = mat_mul(transpose(R_WA), load_rotation(X, b))
-        p = rotate_back(R_WA, sub(load_position(X, b), origin))
+        origin, R_WA, R, p = relative_pose(shapes.shape_X_W, a, b)
         mode = buckets.counter[MODE]
         limit = 1e150 if mode == DISTANCE_MODE else pair_margin(shapes, a, b)
         g = shapes.shape_geom[b]

@@ -9,7 +9,6 @@ from typing import Any
 from worldline._src.jit import inline
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, constant, sqrt, where
-from worldline._src.spatial.rotation import Mat3
 from worldline._src.spatial.vec3 import Vec3, dot, scale
 
 TINY = 1.0e-150
@@ -27,24 +26,6 @@ class Closest(NamedTuple):
     normal: Any
     point_a: Any
     point_b: Any
-
-
-@inline
-def load_position(X, i):
-    """The position in row `i` of an (n, 12) array of poses."""
-    return Vec3(X[i, 0], X[i, 1], X[i, 2])
-
-
-@inline
-def load_rotation(X, i):
-    """The rotation matrix in row `i` of an (n, 12) array of poses."""
-    return Mat3(X[i, 3], X[i, 4], X[i, 5], X[i, 6], X[i, 7], X[i, 8], X[i, 9], X[i, 10], X[i, 11])
-
-
-@inline
-def load_axis(X, i):
-    """The local z axis of row `i` of an (n, 12) array of poses."""
-    return Vec3(X[i, 5], X[i, 8], X[i, 11])
 
 
 @inline

@@ -11,10 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.constraints.tables import CONTACT_COUNT, DISTANCE, POINT, POSE
 from worldline._src.kernels.links import center_of_mass
-from worldline._src.kernels.sensors.frames import store_three
 from worldline._src.kernels.sensors.subtrees import spin_momentum, world_center
 from worldline._src.kernels.sensors.tables import TORQUE
 from worldline._src.kernels.sensors.volumes import contains, meets
@@ -22,8 +20,8 @@ from worldline._src.kernels.velocities import classical_acceleration
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import constant, sqrt, where
 from worldline._src.spatial.motion import load_motion
-from worldline._src.spatial.rotation import Mat3, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, scale, sub
+from worldline._src.spatial.rotation import Mat3, load_position, load_rotation, rotate_back
+from worldline._src.spatial.vec3 import Vec3, add, cross, scale, store_three, sub
 
 # columns of `found_row`
 _AT, _END, _MOST, _REDUCE, _REPORT, _MATCH = range(6)
@@ -82,7 +80,7 @@ def read_touch(frames, touching, rows, reading_out):
     row, f = rows.touch_row, touching.contact_force
     for n in range(row.shape[0]):
         at, frame, body, kind = row[n, 0], row[n, 1], row[n, 2], row[n, 3]
-        p, R = anchor_position(frames.frame_X, frame), anchor_rotation(frames.frame_X, frame)
+        p, R = load_position(frames.frame_X, frame), load_rotation(frames.frame_X, frame)
         size = Vec3(rows.touch_size[n, 0], rows.touch_size[n, 1], rows.touch_size[n, 2])
         total = constant(0.0, p.x)
         for k in range(touching.counter[CONTACT_COUNT]):
@@ -175,7 +173,7 @@ def equality_demands(equality, anchor_X, body_link, rows_io):
                 end = equality.equality_first[n] if side == 0 else equality.equality_second[n]
                 i, sign = body_link[equality.equality_body[n, side]], 1.0 if side == 0 else -1.0
                 if i > 0:
-                    point = anchor_position(anchor_X, end)
+                    point = load_position(anchor_X, end)
                     _take(demand, i, _demand_center(demand, i), point, scale(push, sign), scale(twist, sign))
 
 
@@ -185,7 +183,7 @@ def read_forces(frames, rows, reading_out):
     row, demand = rows.force_row, rows.link_demand
     for n in range(row.shape[0]):
         at, quantity, frame = row[n, 0], row[n, 1], row[n, 2]
-        p, R = anchor_position(frames.frame_X, frame), anchor_rotation(frames.frame_X, frame)
+        p, R = load_position(frames.frame_X, frame), load_rotation(frames.frame_X, frame)
         zero = constant(0.0, p.x)
         total = Vec3(zero, zero, zero)
         for j in range(row[n, 3], row[n, 4]):
@@ -252,9 +250,7 @@ def _find(frames, touching, rows_io, n):
             continue
         frame = row[n, _FRAME]
         if frame >= 0:
-            local = rotate_back(
-                anchor_rotation(X, frame), sub(_point(touching, k), anchor_position(X, frame))
-            )
+            local = rotate_back(load_rotation(X, frame), sub(_point(touching, k), load_position(X, frame)))
             size = Vec3(rows_io.found_size[n, 0], rows_io.found_size[n, 1], rows_io.found_size[n, 2])
             if contains(row[n, _KIND], size, local) == 0.0:
                 continue
@@ -305,31 +301,34 @@ def _net(touching, rows_io, count):
 
 
 @inline
+def _write_number(asked, at, x, reading_out):
+    """Write a number where it is asked for; returns where the next field begins."""
+    if asked:
+        reading_out[at] = x
+        at += 1
+    return at
+
+
+@inline
+def _write_vector(asked, at, a, reading_out):
+    """Write a vector where it is asked for; returns where the next field begins."""
+    if asked:
+        store_three(reading_out, at, a)
+        at += 3
+    return at
+
+
+@inline
 def _write(report, at, found, reading_out, values):
     """Write the fields of one contact that are asked for, in their order; returns where the next begins."""
     force, torque, distance, point, normal, tangent = values
-    if report & FOUND_BIT:
-        reading_out[at] = found
-        at += 1
-    if report & FORCE_BIT:
-        store_three(reading_out, at, force)
-        at += 3
-    if report & TORQUE_BIT:
-        store_three(reading_out, at, torque)
-        at += 3
-    if report & DISTANCE_BIT:
-        reading_out[at] = distance
-        at += 1
-    if report & POSITION_BIT:
-        store_three(reading_out, at, point)
-        at += 3
-    if report & NORMAL_BIT:
-        store_three(reading_out, at, normal)
-        at += 3
-    if report & TANGENT_BIT:
-        store_three(reading_out, at, tangent)
-        at += 3
-    return at
+    at = _write_number(report & FOUND_BIT, at, found, reading_out)
+    at = _write_vector(report & FORCE_BIT, at, force, reading_out)
+    at = _write_vector(report & TORQUE_BIT, at, torque, reading_out)
+    at = _write_number(report & DISTANCE_BIT, at, distance, reading_out)
+    at = _write_vector(report & POSITION_BIT, at, point, reading_out)
+    at = _write_vector(report & NORMAL_BIT, at, normal, reading_out)
+    return _write_vector(report & TANGENT_BIT, at, tangent, reading_out)
 
 
 @inline

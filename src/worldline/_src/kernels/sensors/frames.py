@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
+from worldline._src.kernels.anchors import fixed_poses, point_of_link
 from worldline._src.kernels.sensors.tables import (
     ANGULAR,
     FIELD,
@@ -25,19 +25,18 @@ from worldline._src.kernels.sensors.tables import (
 from worldline._src.kernels.sensors.volumes import contains
 from worldline._src.kernels.velocities import classical_acceleration
 from worldline._src.scalar.ops import clamp, constant, maximum, minimum, where
-from worldline._src.spatial.motion import load_motion, velocity_at
+from worldline._src.spatial.motion import Motion, load_motion, store_spatial, velocity_at
 from worldline._src.spatial.rotation import (
-    load_mat3,
+    load_position,
     load_quat,
-    mat_mul,
+    load_rotation,
     matrix_to_quat,
     normalized,
-    rotate,
+    relative_rotation,
     rotate_back,
     store_quat,
-    transpose,
 )
-from worldline._src.spatial.vec3 import Vec3, add, cross, load_vec3, sub
+from worldline._src.spatial.vec3 import Vec3, cross, store_three, sub
 
 _NEAREST = 1e-15
 """Depth at which a point counts as being in front of a camera or behind it [m]."""
@@ -46,41 +45,13 @@ _NEAREST = 1e-15
 @inline
 def _arm(pos, frames, k, i):
     """Origin of frame `k` of link `i` relative to the reference point of its tree, world axes."""
-    return add(
-        load_vec3(pos.link_p, i), rotate(load_mat3(pos.link_R, i), anchor_position(frames.frame_pose, k))
-    )
-
-
-@inline
-def _store_pair(array, k, angular, linear):
-    array[k, 0], array[k, 1], array[k, 2] = angular.x, angular.y, angular.z
-    array[k, 3], array[k, 4], array[k, 5] = linear.x, linear.y, linear.z
-
-
-@inline
-def store_three(array, at, a):
-    """Write a 3-vector to a 1-D array from `at` on."""
-    array[at], array[at + 1], array[at + 2] = a.x, a.y, a.z
-
-
-@inline
-def _store_pose(X, k, p, R):
-    X[k, 0], X[k, 1], X[k, 2] = p.x, p.y, p.z
-    X[k, 3], X[k, 4], X[k, 5] = R.xx, R.xy, R.xz
-    X[k, 6], X[k, 7], X[k, 8] = R.yx, R.yy, R.yz
-    X[k, 9], X[k, 10], X[k, 11] = R.zx, R.zy, R.zz
+    return point_of_link(pos, i, load_position(frames.frame_pose, k))
 
 
 @kernel
 def frame_poses(tree, pos, frames_io):
     """Position p_L + R_L p and rotation R_L R of every frame; those of the world stay."""
-    for k in range(frames_io.frame_link.shape[0]):
-        i, R = frames_io.frame_link[k], anchor_rotation(frames_io.frame_pose, k)
-        if i > 0:
-            p = add(load_vec3(pos.link_origin, tree.link_root[i]), _arm(pos, frames_io, k, i))
-            _store_pose(frames_io.frame_X, k, p, mat_mul(load_mat3(pos.link_R, i), R))
-        else:
-            _store_pose(frames_io.frame_X, k, anchor_position(frames_io.frame_pose, k), R)
+    fixed_poses(tree, pos, frames_io.frame_link, frames_io.frame_pose, frames_io.frame_X)
 
 
 @kernel
@@ -90,7 +61,7 @@ def frame_velocities(pos, vel, frames_io):
         i = frames_io.frame_link[k]
         if i > 0:
             V = load_motion(vel.link_V, i)
-            _store_pair(frames_io.frame_V, k, V.ang, velocity_at(V, _arm(pos, frames_io, k, i)))
+            store_spatial(frames_io.frame_V, k, Motion(V.ang, velocity_at(V, _arm(pos, frames_io, k, i))))
 
 
 @kernel
@@ -101,7 +72,7 @@ def frame_accelerations(pos, vel, A, frames_io):
         if i > 0:
             # a_P = a + a_w x r + w x (v + w x r)
             V, Ai, r = load_motion(vel.link_V, i), load_motion(A, i), _arm(pos, frames_io, k, i)
-            _store_pair(frames_io.frame_A, k, Ai.ang, classical_acceleration(V, Ai, r))
+            store_spatial(frames_io.frame_A, k, Motion(Ai.ang, classical_acceleration(V, Ai, r)))
 
 
 @inline
@@ -117,30 +88,25 @@ def _pixel(view, number, n):
 @kernel
 def read_poses(frames, rows, reading_out):
     """p, R of a frame, or R_O^T (p - p_O), R_O^T R in another; a field R^T B; a pixel; inside of a volume."""
-    X, number = frames.frame_X, rows.pose_number
-    for n in range(rows.pose_row.shape[0]):
-        at, quantity, k, other = (
-            rows.pose_row[n, 0],
-            rows.pose_row[n, 1],
-            rows.pose_row[n, 2],
-            rows.pose_row[n, 3],
-        )
-        p, R = anchor_position(X, k), anchor_rotation(X, k)
+    X, number, row = frames.frame_X, rows.pose_number, rows.pose_row
+    for n in range(row.shape[0]):
+        at, quantity, k, other = row[n, 0], row[n, 1], row[n, 2], row[n, 3]
+        p, R = load_position(X, k), load_rotation(X, k)
         if quantity == FIELD:
             field = Vec3(number[n, 0] + 0.0 * p.x, number[n, 1] + 0.0 * p.x, number[n, 2] + 0.0 * p.x)
             store_three(reading_out, at, rotate_back(R, field))
             continue
         if other >= 0:
             # R_O^T (p - p_O), R_O^T R
-            R_O = anchor_rotation(X, other)
-            p, R = rotate_back(R_O, sub(p, anchor_position(X, other))), mat_mul(transpose(R_O), R)
+            R_O = load_rotation(X, other)
+            p, R = rotate_back(R_O, sub(p, load_position(X, other))), relative_rotation(R_O, R)
         if quantity == POSITION:
             store_three(reading_out, at, p)
         elif quantity == QUATERNION:
             store_quat(reading_out, at, matrix_to_quat(R))
         elif quantity == INSIDE:
             size = Vec3(number[n, 0], number[n, 1], number[n, 2])
-            reading_out[at] = contains(rows.pose_row[n, 4], size, p)
+            reading_out[at] = contains(row[n, 4], size, p)
         elif quantity == PIXEL:
             reading_out[at], reading_out[at + 1] = _pixel(p, number, n)
         elif quantity == X_AXIS:
@@ -164,14 +130,14 @@ def read_velocities(frames, rows, reading_out):
         first = 0 if quantity == ANGULAR else 3
         a = Vec3(V[k, first], V[k, first + 1], V[k, first + 2])
         if axes == OWN_AXES:
-            a = rotate_back(anchor_rotation(X, k), a)
+            a = rotate_back(load_rotation(X, k), a)
         elif axes == OTHER_AXES:
             a = sub(a, Vec3(V[other, first], V[other, first + 1], V[other, first + 2]))
             if quantity == LINEAR:
                 # v - v_O - w_O x (p - p_O)
                 spin = Vec3(V[other, 0], V[other, 1], V[other, 2])
-                a = sub(a, cross(spin, sub(anchor_position(X, k), anchor_position(X, other))))
-            a = rotate_back(anchor_rotation(X, other), a)
+                a = sub(a, cross(spin, sub(load_position(X, k), load_position(X, other))))
+            a = rotate_back(load_rotation(X, other), a)
         store_three(reading_out, at, a)
 
 
@@ -187,7 +153,7 @@ def read_accelerations(frames, rows, gravity, reading_out):
             # specific force: a - g
             a = Vec3(A[k, 3] - gravity[0], A[k, 4] - gravity[1], A[k, 5] - gravity[2])
         if axes == OWN_AXES:
-            a = rotate_back(anchor_rotation(X, k), a)
+            a = rotate_back(load_rotation(X, k), a)
         store_three(reading_out, at, a)
 
 

@@ -9,16 +9,14 @@ the body they are mounted on. A ray that starts in a solid meets it from within.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel, outline
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.narrowphase.emit import load_size
 from worldline._src.kernels.narrowphase.rays import ray_shape
 from worldline._src.kernels.narrowphase.tables import PLANE
-from worldline._src.kernels.narrowphase.values import add_scaled, load_position, load_rotation
-from worldline._src.kernels.sensors.frames import store_three
+from worldline._src.kernels.narrowphase.values import add_scaled
 from worldline._src.kernels.sensors.tables import NORMAL, SEPARATION
 from worldline._src.scalar.ops import absolute, sqrt
-from worldline._src.spatial.rotation import rotate, rotate_back
-from worldline._src.spatial.vec3 import Vec3, dot, load_vec3, scale, sub
+from worldline._src.spatial.rotation import load_position, load_rotation, rotate, rotate_back
+from worldline._src.spatial.vec3 import Vec3, dot, load_vec3, scale, store_three, sub
 
 REACH = 1e8
 """Length of a ray [m]."""
@@ -58,8 +56,8 @@ def read_rays(frames, shapes, geoms, surfaces, stack, rows, reading_out):
     X = shapes.shape_X_W
     for n in range(rows.ray_row.shape[0]):
         at, frame, own = rows.ray_row[n, 0], rows.ray_row[n, 1], rows.ray_row[n, 2]
-        start = anchor_position(frames.frame_X, frame)
-        along = rotate(anchor_rotation(frames.frame_X, frame), load_vec3(rows.ray_direction, n))
+        start = load_position(frames.frame_X, frame)
+        along = rotate(load_rotation(frames.frame_X, frame), load_vec3(rows.ray_direction, n))
         best = REACH
         for s in range(shapes.shape_type.shape[0]):
             if shapes.shape_body[s] == own:

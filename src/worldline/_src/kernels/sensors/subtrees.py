@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.links import center_of_mass
-from worldline._src.kernels.sensors.frames import store_three
 from worldline._src.kernels.sensors.tables import CENTER, CENTER_VELOCITY
 from worldline._src.scalar.ops import constant, maximum, sqrt
 from worldline._src.spatial.inertia import load_sym3, sym_mul, turned
 from worldline._src.spatial.motion import load_motion, velocity_at
 from worldline._src.spatial.rotation import load_mat3
-from worldline._src.spatial.vec3 import Vec3, add, cross, load_vec3, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, load_vec3, scale, store_three, sub
 
 
 @inline

@@ -58,6 +58,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.kernels.narrowphase.values import select
+from worldline._src.kernels.search import find_key
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, shared, sqrt, where
@@ -101,26 +102,9 @@ def _combined(rule, x, y):
 
 
 @inline
-def _pair_of(keys, count, a, b):
-    """The row of a pair of shapes in a sorted list of pairs, -1 when it is not there."""
-    key = min(a, b) * count + max(a, b)
-    low, high = 0, keys.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    found = -1
-    if low < keys.shape[0] and keys[low] == key:
-        found = low
-    return found
-
-
-@inline
 def combined_material(shapes, a, b):
     """What two shapes agree on: a pair has it in writing, all others combine by priority."""
-    pair = _pair_of(shapes.pair_key, shapes.shape_condim.shape[0], a, b)
+    pair = find_key(shapes.pair_key, min(a, b) * shapes.shape_condim.shape[0] + max(a, b))
     if pair < 0:
         return _combination(shapes, a, b)
     mu = shapes.pair_friction

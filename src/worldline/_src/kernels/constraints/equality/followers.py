@@ -13,6 +13,7 @@ from worldline._src.kernels.constraints.equality.kinds import JOINT
 from worldline._src.kernels.constraints.equality.rows import ON
 from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import LEAST_INVERSE, load_law, soft_row
+from worldline._src.kernels.constraints.row_start import note_row
 from worldline._src.kernels.constraints.rows import EQUALITY
 from worldline._src.kernels.constraints.tables import DROPPED, OF_EQUALITY, ROWS, SAFE, STEP
 from worldline._src.scalar.ops import constant
@@ -69,9 +70,7 @@ def _follower(equality, tendon, weights, moving, column, k, rows_out, notes_out)
     made = soft_row(law, r, u, constant(A, r), h, weights.option[SAFE] != 0.0)
     rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
     rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = none, EQUALITY, 0
-    notes_out.row_residual[n], notes_out.row_active[n] = r, one
-    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_EQUALITY, k
-    notes_out.counter[ROWS] = n + 1
+    note_row(notes_out, n, OF_EQUALITY, k, r)
 
 
 @kernel

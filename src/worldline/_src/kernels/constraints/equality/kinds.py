@@ -12,11 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline, outline
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
-from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, rotate, transpose
+from worldline._src.spatial.rotation import (
+    load_position,
+    load_rotation,
+    matrix_to_quat,
+    relative_rotation,
+    rotate,
+)
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
@@ -65,7 +70,7 @@ def set_axis(axes_out, r, along, about, bias):
 @inline
 def _turn_axes(R_a, R_b, A, B, size, axes_out, first, residual_out, n):
     """Three rows of the rotation from the second anchor to the first."""
-    E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
+    E = matrix_to_quat(relative_rotation(R_b, R_a))
     none, relative = Vec3(0.0, 0.0, 0.0), sub(A.w, B.w)
     x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
     s = 0.5 * size
@@ -119,7 +124,7 @@ def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
 def _screw_axis(R_a, R_b, gap, A, B, pitch, axes_out, r, residual_out, n):
     """A row that ties the way of the first anchor along z of the second to its angle about it."""
     z, relative = Vec3(R_b.xz, R_b.yz, R_b.zz), sub(A.w, B.w)
-    E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
+    E = matrix_to_quat(relative_rotation(R_b, R_a))
     coriolis = -2.0 * dot(z, cross(B.w, sub(A.v, B.v)))
     set_axis(axes_out, r, z, scale(z, -pitch), coriolis - pitch * dot(relative, cross(B.w, z)))
     residual = dot(z, gap) - 2.0 * pitch * atan2(E.z, E.w)
@@ -232,8 +237,8 @@ def anchor_axes(equality, k, X, A, B, axes_out, residual_out, n):
     """Axes and residuals of equality `k` of two anchors; returns how many rows move points."""
     kind, a, b = equality.equality_kind[k], equality.equality_first[k], equality.equality_second[k]
     size = equality.equality_number[k, 7]
-    p_a, p_b = anchor_position(X, a), anchor_position(X, b)
-    R_a, R_b = anchor_rotation(X, a), anchor_rotation(X, b)
+    p_a, p_b = load_position(X, a), load_position(X, b)
+    R_a, R_b = load_rotation(X, a), load_rotation(X, b)
     none, gap = Vec3(0.0, 0.0, 0.0), sub(p_a, p_b)
     x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
     z_a = Vec3(R_a.xz, R_a.yz, R_a.zz)

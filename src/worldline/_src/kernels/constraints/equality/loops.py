@@ -22,7 +22,7 @@ from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, kinematics, mass_factor
-from worldline._src.kernels.anchors import anchor_poses, anchor_position
+from worldline._src.kernels.anchors import anchor_poses
 from worldline._src.kernels.constraints.equality.kinds import (
     AXIS,
     JOINT,
@@ -54,6 +54,7 @@ from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
+from worldline._src.spatial.rotation import load_position
 from worldline._src.spatial.vec3 import Vec3
 
 TOLERANCE = 1e-13
@@ -154,7 +155,7 @@ def loop_rows(loop, g, held, q, v, has_goals):
                 follow(equality, targets.tendon, k, q, bodies.column, J, n, residual, first + n)
             else:
                 a, b = equality.equality_first[k], equality.equality_second[k]
-                p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+                p_a, p_b = load_position(X, a), load_position(X, b)
                 size = absolute(p_a.x) + absolute(p_a.y) + absolute(p_a.z)
                 if is_carried(kind):
                     p_b = p_a

@@ -21,7 +21,6 @@ takes the damping at the end of the step. Dry friction is a row that leads to re
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part, whole_force
 from worldline._src.kernels.constraints.contact.impacts import FASTEST, SLOW
 from worldline._src.kernels.constraints.equality.kinds import (
@@ -45,6 +44,7 @@ from worldline._src.kernels.constraints.laws import (
     soft_row,
 )
 from worldline._src.kernels.constraints.limit.stops import hard_stop, mark_split
+from worldline._src.kernels.constraints.row_start import note_row
 from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
@@ -71,13 +71,16 @@ from worldline._src.scalar.ops import clamp, maximum, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
 from worldline._src.spatial.motion import (
     Force,
-    add_force,
-    load_force,
+    add_to_force,
     load_motion,
-    store_spatial,
     velocity_at,
 )
-from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, transpose
+from worldline._src.spatial.rotation import (
+    load_position,
+    load_rotation,
+    matrix_to_quat,
+    relative_rotation,
+)
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
 
 OFF, ON, BROKEN = range(3)
@@ -208,7 +211,7 @@ def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
 @inline
 def _coordinate_axis(equality, k, X):
     """Write the axis of a hinge's or slide's coordinate to the scratch of a row."""
-    R, axes = anchor_rotation(X, equality.equality_first[k]), equality.equality_bound_axis
+    R, axes = load_rotation(X, equality.equality_first[k]), equality.equality_bound_axis
     none, z = Vec3(0.0, 0.0, 0.0), Vec3(R.xz, R.yz, R.zz)
     if equality.equality_kind[k] == SLIDE:
         set_axis(axes, 0, z, none, 0.0)
@@ -219,7 +222,7 @@ def _coordinate_axis(equality, k, X):
 @inline
 def _coordinate_row(equality, k, X, bodies, moving, sign, rows_out, n):
     """Row `n` along a coordinate, sign times; returns its velocity, J' v and inverse inertia."""
-    p, axes = anchor_position(X, equality.equality_second[k]), equality.equality_bound_axis
+    p, axes = load_position(X, equality.equality_second[k]), equality.equality_bound_axis
     link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
     A, B = _point_motion(bodies, moving, link_a, p), _point_motion(bodies, moving, link_b, p)
     _coordinate_axis(equality, k, X)
@@ -243,9 +246,7 @@ def _motor_row(equality, k, X, bodies, moving, rows_out, notes_out):
         wanted = (equality.equality_command[k, 1] - u) / h
     lower, upper = equality.equality_effort[k, 0], equality.equality_effort[k, 1]
     bound_row(lower, upper, wanted - bias, HARDNESS * A, n, rows_out)
-    notes_out.row_active[n], notes_out.row_residual[n] = 1.0, 0.0
-    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_DRIVE, k
-    notes_out.counter[ROWS] = n + 1
+    note_row(notes_out, n, OF_DRIVE, k, 0.0)
 
 
 @inline
@@ -259,9 +260,7 @@ def _speed_limit_rows(equality, k, X, bodies, moving, rows_out, notes_out):
             # -s x' >= -s most
             rows_out.aref[n], rows_out.D[n] = (-s * most - u) / h - bias, 1.0 / (HARDNESS * A)
             rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
-            notes_out.row_active[n], notes_out.row_residual[n] = 1.0, u + s * most
-            notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_DRIVE_SPEED, k
-            notes_out.counter[ROWS] = n + 1
+            note_row(notes_out, n, OF_DRIVE_SPEED, k, u + s * most)
 
 
 @inline
@@ -278,18 +277,14 @@ def _passive_rows(equality, k, X, bodies, moving, rows_out, notes_out):
             rows_out.aref[n] = -friction[k, 1] / friction[k, 3] * u - bias
             rows_out.D[n] = 1.0 / regularizer(friction[k, 2], A)
         rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction[k, 0], FRICTION, 0
-        notes_out.row_active[n], notes_out.row_residual[n] = 1.0, 0.0
-        notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_JOINT_FRICTION, k
-        notes_out.counter[ROWS] = n + 1
+        note_row(notes_out, n, OF_JOINT_FRICTION, k, 0.0)
     if inertia > 0.0:
         n = notes_out.counter[ROWS]
         _, bias, _ = _coordinate_row(equality, k, X, bodies, moving, 1.0, rows_out, n)
         # f = -I (J a + J' v)
         rows_out.aref[n], rows_out.D[n] = -bias, inertia
         rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, EQUALITY, 0
-        notes_out.row_active[n], notes_out.row_residual[n] = 1.0, 0.0
-        notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_JOINT_INERTIA, k
-        notes_out.counter[ROWS] = n + 1
+        note_row(notes_out, n, OF_JOINT_INERTIA, k, 0.0)
 
 
 @inline
@@ -308,10 +303,10 @@ def _extra_rows(equality, k):
 def _coordinate(equality, k, X):
     """The angle or the way of the second anchor against the first, about or along z of the first."""
     first, second = equality.equality_first[k], equality.equality_second[k]
-    R = anchor_rotation(X, first)
+    R = load_rotation(X, first)
     if equality.equality_kind[k] == SLIDE:
-        return dot(Vec3(R.xz, R.yz, R.zz), sub(anchor_position(X, second), anchor_position(X, first)))
-    E = matrix_to_quat(mat_mul(transpose(R), anchor_rotation(X, second)))
+        return dot(Vec3(R.xz, R.yz, R.zz), sub(load_position(X, second), load_position(X, first)))
+    E = matrix_to_quat(relative_rotation(R, load_rotation(X, second)))
     return 2.0 * atan2(E.z, E.w)
 
 
@@ -321,7 +316,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     number, counter = equality.equality_number, notes_out.counter
     axes = equality.equality_bound_axis
     first, second, h = equality.equality_first[k], equality.equality_second[k], bodies.option[STEP]
-    R, p_b = anchor_rotation(X, first), anchor_position(X, second)
+    R, p_b = load_rotation(X, first), load_position(X, second)
     none = Vec3(0.0, 0.0, 0.0)
     still = PointMotion(none, none, none, none)
     z = Vec3(R.xz, R.yz, R.zz)
@@ -376,7 +371,7 @@ def _equality(equality, targets, bodies, moving, k, rows_out, notes_out):
     else:
         a, b = equality.equality_first[k], equality.equality_second[k]
         link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
-        p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+        p_a, p_b = load_position(X, a), load_position(X, b)
         if is_carried(kind):
             # directions that turn with b see the point of a from both
             p_b = p_a
@@ -435,7 +430,7 @@ def _pull(tree, pos, link, point, along, about, link_F_io):
     if link > 0:
         p = sub(point, load_vec3(pos.link_origin, tree.link_root[link]))
         F = Force(scale(add(about, cross(p, along)), -1.0), scale(along, -1.0))
-        store_spatial(link_F_io, link, add_force(load_force(link_F_io, link), F))
+        add_to_force(link_F_io, link, F)
 
 
 @inline
@@ -465,8 +460,8 @@ def _passive_effort(tree, pos, link_V, X, equality_io, k):
         spring[k, 0] = -passive[k, 0] * stretch
     if passive[k, 2] > 0.0:
         R, p = (
-            anchor_rotation(X, equality_io.equality_first[k]),
-            anchor_position(X, equality_io.equality_second[k]),
+            load_rotation(X, equality_io.equality_first[k]),
+            load_position(X, equality_io.equality_second[k]),
         )
         z, link_a, link_b = (
             Vec3(R.xz, R.yz, R.zz),
@@ -498,8 +493,8 @@ def joint_efforts(tree, pos, link_V, anchor_X, equality_io, link_F_io):
         if effort == 0.0:
             continue
         R, p = (
-            anchor_rotation(anchor_X, equality_io.equality_first[k]),
-            anchor_position(anchor_X, equality_io.equality_second[k]),
+            load_rotation(anchor_X, equality_io.equality_first[k]),
+            load_position(anchor_X, equality_io.equality_second[k]),
         )
         along, about = Vec3(0.0, 0.0, 0.0), scale(Vec3(R.xz, R.yz, R.zz), effort)
         if equality_io.equality_kind[k] == SLIDE:

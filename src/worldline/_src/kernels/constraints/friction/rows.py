@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.impedance import regularizer
-from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import HARDNESS
+from worldline._src.kernels.constraints.row_start import begin_row
 from worldline._src.kernels.constraints.rows import FRICTION
-from worldline._src.kernels.constraints.tables import DROPPED, OF_FRICTION, ROWS, STEP, TREE_END, TREE_FIRST
+from worldline._src.kernels.constraints.tables import OF_FRICTION, STEP, TREE_END, TREE_FIRST
 from worldline._src.scalar.ops import constant
 
 
@@ -23,26 +23,27 @@ def friction_rows(friction, weights, island, v, rows_out, notes_out):
 
 
 @inline
-def _friction_row(friction, k, weights, column, v, rows_out, notes_out):
-    h, counter = weights.option[STEP], notes_out.counter
-    n = counter[ROWS]
-    if n >= rows_out.kind.shape[0]:
-        counter[DROPPED] += 1
+def set_friction(laws, k, v, A, h, n, rows_out):
+    """Row `n` of dry friction at a velocity v, its bound left; laws: a column as friction_law, of row `k`."""
+    damping, share = laws[k, 1], laws[k, 2]
+    if share >= 1.0:
+        # hard: rest is reached within the step, aref = -v / h
+        rows_out.aref[n], rows_out.D[n] = v * (-1.0 / h), 1.0 / (HARDNESS * A)
     else:
+        # aref = -(damping / dmax) v
+        rows_out.aref[n] = (-damping / laws[k, 3]) * v
+        rows_out.D[n] = 1.0 / regularizer(share, constant(A, v))
+    rows_out.kind[n] = FRICTION
+
+
+@inline
+def _friction_row(friction, k, weights, column, v, rows_out, notes_out):
+    n = begin_row(rows_out, notes_out, OF_FRICTION, k)
+    if n >= 0:
         d = friction.friction_dof[k]
         j = column[d]
-        clear_rows(rows_out.J, n, 1)
         rows_out.J[n, j] = 1.0
-        # |f| <= bound, aref = -v / h or -damping / dmax v
-        damping, share = friction.friction_law[k, 1], friction.friction_law[k, 2]
-        A = weights.dof_invweight[d]
-        if share >= 1.0:
-            # hard: rest is reached within the step
-            rows_out.aref[n], rows_out.D[n] = v[j] * (-1.0 / h), 1.0 / (HARDNESS * A)
-        else:
-            rows_out.aref[n] = (-damping / friction.friction_law[k, 3]) * v[j]
-            rows_out.D[n] = 1.0 / regularizer(share, constant(A, v[j]))
-        rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction.own_friction_law[k, 0], FRICTION, 0
-        notes_out.row_residual[n], notes_out.row_active[n] = 0.0, 1.0
-        notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_FRICTION, k
-        counter[ROWS] = n + 1
+        set_friction(
+            friction.friction_law, k, v[j], weights.dof_invweight[d], weights.option[STEP], n, rows_out
+        )
+        rows_out.bound[n] = friction.own_friction_law[k, 0]

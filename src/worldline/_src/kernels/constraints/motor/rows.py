@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part
-from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, load_law, soft_row
+from worldline._src.kernels.constraints.row_start import begin_row
 from worldline._src.kernels.constraints.rows import UNILATERAL
 from worldline._src.kernels.constraints.tables import (
-    DROPPED,
     HARD,
     OF_MOTOR,
     OF_SPEED,
@@ -38,16 +37,9 @@ _NEAR = 0.9
 @inline
 def _begin(column, sign, rows_out, notes_out, note, k):
     """A row on one column; returns its number, -1 when there is no room."""
-    n = notes_out.counter[ROWS]
-    if n >= rows_out.kind.shape[0]:
-        notes_out.counter[DROPPED] += 1
-        return -1
-    clear_rows(rows_out.J, n, 1)
-    rows_out.J[n, column] = sign
-    rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
-    notes_out.row_active[n] = 1.0
-    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k
-    notes_out.counter[ROWS] = n + 1
+    n = begin_row(rows_out, notes_out, note, k)
+    if n >= 0:
+        rows_out.J[n, column] = sign
     return n
 
 

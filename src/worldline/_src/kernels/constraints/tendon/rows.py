@@ -9,18 +9,16 @@ with the weight m and no reference does; the mass matrix of the trees keeps its 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.impedance import regularizer
-from worldline._src.kernels.constraints.jacobians import clear_rows
-from worldline._src.kernels.constraints.laws import HARDNESS, load_law, soft_row
-from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
+from worldline._src.kernels.constraints.friction.rows import set_friction
+from worldline._src.kernels.constraints.laws import load_law, soft_row
+from worldline._src.kernels.constraints.row_start import begin_row
+from worldline._src.kernels.constraints.rows import EQUALITY, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
-    DROPPED,
     HARD,
     OF_TENDON,
     OF_TENDON_FRICTION,
     OF_TENDON_INERTIA,
-    ROWS,
     SAFE,
     STEP,
     TREE_END,
@@ -32,19 +30,12 @@ from worldline._src.scalar.ops import absolute, any_of, constant, minimum, where
 @inline
 def _begin(tendon, k, column, sign, rows_out, notes_out, note):
     """The Jacobian of a row of tendon `k`; returns its number, -1 when there is no room."""
-    n = notes_out.counter[ROWS]
-    if n >= rows_out.kind.shape[0]:
-        notes_out.counter[DROPPED] += 1
-        return -1
-    clear_rows(rows_out.J, n, 1)
-    for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
-        # degrees of freedom outside the island have no column, and no moment
-        if any_of(absolute(tendon.tendon_moment[i]) > 0.0):
-            rows_out.J[n, column[tendon.tendon_dof[i]]] = sign * tendon.tendon_moment[i]
-    rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
-    notes_out.row_active[n] = 1.0
-    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k
-    notes_out.counter[ROWS] = n + 1
+    n = begin_row(rows_out, notes_out, note, k)
+    if n >= 0:
+        for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+            # degrees of freedom outside the island have no column, and no moment
+            if any_of(absolute(tendon.tendon_moment[i]) > 0.0):
+                rows_out.J[n, column[tendon.tendon_dof[i]]] = sign * tendon.tendon_moment[i]
     return n
 
 
@@ -59,17 +50,12 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
         if n >= 0:
             rows_out.aref[n], rows_out.D[n] = 0.0, tendon.tendon_armature[k]
             rows_out.kind[n] = EQUALITY
-    # dry friction: |f| <= bound, aref = -L' / h or -(damping / dmax) L'
+    # dry friction of the rate L'
     if tendon.tendon_friction[k, 0] > 0.0:
         n = _begin(tendon, k, column, 1.0, rows_out, notes_out, OF_TENDON_FRICTION)
         if n >= 0:
-            share = tendon.tendon_friction[k, 2]
-            if share >= 1.0:
-                rows_out.aref[n], rows_out.D[n] = rate * (-1.0 / h), 1.0 / (HARDNESS * A)
-            else:
-                rows_out.aref[n] = -tendon.tendon_friction[k, 1] / tendon.tendon_friction[k, 3] * rate
-                rows_out.D[n] = 1.0 / regularizer(share, constant(A, rate))
-            rows_out.bound[n], rows_out.kind[n] = tendon.tendon_friction[k, 0], FRICTION
+            set_friction(tendon.tendon_friction, k, rate, A, h, n, rows_out)
+            rows_out.bound[n] = tendon.tendon_friction[k, 0]
     law = load_law(tendon.tendon_law, k)
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
