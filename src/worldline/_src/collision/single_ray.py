@@ -37,6 +37,6 @@ class SingleRay:
     def __init__(self, m: Any, c: Any, args: Any, d: Any) -> None:
         out = np.zeros(SINGLE_RAY_SIZE)
         self.ends: list[Any] = [None, None]
-        self.result: Callable[[], bytes] = memoryview(out).tobytes
+        self.result: Callable[[], bytes] = out.data.tobytes
         entry: Any = cast_single_ray
         self.run: Callable[[], int] = entry.bound(m, c, args, d, _LAYOUT, out, id(self.ends))
