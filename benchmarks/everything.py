@@ -38,7 +38,7 @@ PARTS = (
 )
 FOLDER = Path("build") / "benchmarks"
 _GROWS = ("bodies", "links", "robots")
-_RATIOS = ("ratio, best", "ratio", "MuJoCo / ours", "C++ / ours", "one / asked")
+_RATIOS = ("ratio, best", "ratio", "C++ / ours", "one / asked")
 
 
 def number(cell: str) -> float | None:

@@ -11,9 +11,10 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.run import fill_poses, run_stages, set_links
+from worldline._src.collision.single_ray import SingleRay
 from worldline._src.jit import DISABLED, Stage
 from worldline._src.kernels.broadphase.aabb import shape_poses
-from worldline._src.kernels.broadphase.cast import SingleRay, cast_rays
+from worldline._src.kernels.broadphase.cast import cast_rays
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.narrowphase.dispatch import (
     FAMILY_LINKS,

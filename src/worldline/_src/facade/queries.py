@@ -22,6 +22,7 @@ from worldline._src.collision.native import NativeDetector
 from worldline._src.collision.results import CollisionOption, CollisionResult
 from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.collision.shapes import CollisionShape
+from worldline._src.collision.single_ray import SingleRay
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.contacts import Contact, Owners, owners, surface_points
@@ -33,7 +34,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.kernels.broadphase.cast import SINGLE_RAY_SIZE, SingleRay
+from worldline._src.kernels.broadphase.cast import SINGLE_RAY_SIZE
 from worldline._src.kernels.narrowphase.dispatch import (
     pair_family,  # pyright: ignore[reportUnknownVariableType] # compiled code
 )

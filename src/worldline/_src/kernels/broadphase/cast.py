@@ -8,10 +8,7 @@ hit wins; of equally near ones, the shape of the lower number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.broadphase import tree as trees
@@ -38,18 +35,7 @@ INFINITE = float("inf")
 """Share of the way at which a ray that misses hits."""
 
 
-OBJECT_LAYOUT = np.array(
-    [
-        object.__basicsize__,  # bytes of the header of an object, whose last 8 are the address of its type
-        tuple.__basicsize__,  # where the items of a tuple begin
-        id(tuple),
-        id(float),
-        id(np.ndarray),
-        id(np.dtype(np.float64)),
-    ],
-    np.int64,
-)
-"""How the interpreter stores tuples and floats, and NumPy its arrays; for `cast_single_ray`."""
+# how the interpreter stores tuples and floats, and NumPy its arrays: see `collision/single_ray.py`
 _HEADER, _ITEMS, _TUPLE, _FLOAT, _ARRAY, _DOUBLES = range(6)
 SINGLE_RAY_SIZE = 9
 """Numbers that `cast_single_ray` writes: share of the way, point, normal, shape, triangle."""
@@ -223,7 +209,7 @@ def _point_of(layout, given):
     signature="int64[::1] float64[::1] int64[::1] float64[::1] int64[::1] float64[::1] int64",
     label="one ray",
 )
-def _single_ray_entry(m, c, args, d, layout, out, given):
+def cast_single_ray(m, c, args, d, layout, out, given):
     """Cast the ray in a list of two Python objects, start and end; False, and nothing, if it is not plain."""
     ends = address_as(address_as(given + layout[_HEADER], int64)[1], int64)
     good_start, o = _point_of(layout, ends[0])
@@ -245,21 +231,3 @@ def _single_ray_entry(m, c, args, d, layout, out, given):
     store_vec3(matrix(pointer(out), 1, 2, 3), 1, n if hit else Vec3(0.0, 0.0, 0.0))
     out[7], out[8] = (s, tri) if hit else (-1, -1)
     return True
-
-
-class SingleRay:
-    """Casts of one ray at a time at the lowest cost of a call, in arenas that stay where they are.
-
-    `ends` takes start and end; `run` casts and returns whether both are tuples of finite floats or such
-    arrays; `result` returns what it found, see `SINGLE_RAY_SIZE`. No other thread runs meanwhile.
-    """
-
-    __slots__ = ("ends", "result", "run")
-
-    def __init__(self, m: Any, c: Any, args: Any, d: Any) -> None:
-        out = np.zeros(SINGLE_RAY_SIZE)
-        self.ends: list[Any] = [None, None]
-        self.result: Callable[[], bytes] = memoryview(out).tobytes
-        self.run: Callable[[], int] = _single_ray_entry.bound(
-            m, c, args, d, OBJECT_LAYOUT, out, id(self.ends)
-        )  # pyright: ignore[reportFunctionMemberAccess]
