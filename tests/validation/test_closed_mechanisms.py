@@ -35,7 +35,7 @@ def angle_error(count: int, h: float, family: Family, time: float) -> float:
 # ---- references and orders
 
 
-@pytest.mark.parametrize("count", [1, 5, 40])
+@pytest.mark.parametrize("count", [1, 5, 40, 100])
 @pytest.mark.parametrize("family", [Family.SEMI_IMPLICIT, Family.RUNGE_KUTTA_4])
 def test_four_bars_in_a_row_move_as_the_pendulum_they_are(count, family):
     bound = 3e-6 if family is Family.SEMI_IMPLICIT else 1e-9
