@@ -131,7 +131,7 @@ def differential(console: Console) -> None:
 
 def projection(console: Console) -> None:
     """A Stewart platform that follows its legs: from written lengths to closed coordinates."""
-    sys.path.insert(0, str(_TESTS / "kinematics"))
+    sys.path[:0] = [str(_TESTS / "kinematics"), str(_TESTS)]
     from test_closure_projection import stewart  # pyright: ignore[reportMissingImports]
 
     world, platform, slides, foot, top = stewart()

@@ -489,7 +489,14 @@ class Constraints(ConstraintProgram):
         """Sizes of rows of two trees and of their matrices, of free bodies alone unless `tree_rows`."""
         nodes, nv, contacts = nodes_of(self._tree_columns), self.sizes["nv"], self.sizes["ncontact"]
         columns = max(nv, SIDE * int(nodes.sum())) if tree_rows else nv
-        spread = {"nspread": columns, "ncolumn": columns, "nvector": 8 * max(padded(columns + 2), 4)}
+        vectors = max(padded(columns + 2), 4)
+        # trees of less than whole nodes have more columns there than degrees of freedom
+        spread = {
+            "nspread": columns,
+            "ncolumn": columns,
+            "nvector": 8 * vectors,
+            "width": vectors if body_rows else max(padded(nv), 4),
+        }
         names = ("nblock", "nbetween", "nfactor", "nmatrix", "nrowblock", "ngroup")
         if not body_rows:
             return spread | dict.fromkeys(names, 0)

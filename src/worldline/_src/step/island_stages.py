@@ -291,6 +291,8 @@ def solve_islands(m, c, args, d):
     split = r.split_view(m, c, args, d)
     for k in range(r.BY_NEWTON, r.BY_PIVOTING + 1):
         counter[k] = 0
+    for t in range(island.tree_closed.shape[0]):
+        island.tree_closed[t] = 0
     for i in range(counter[r.ISLANDS]):
         n = islands.open_island(pair, i, island)
         args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
@@ -327,6 +329,7 @@ def solve_islands(m, c, args, d):
         if not is_free and have_tree_rows(island, r.tree_room_view(m, c, args, d), n, option[r.TREE_COLUMNS]):
             option[r.BUDGET] = NEWTON_BUDGET if option[r.SWEEPS_STAND_IN] != 0.0 else _NEVER
             call_linked(program[r.BODY_ROW_LINK], m, c, args, d)
+            solve.mark_closed(r.row_view(m, c, args, d), island)
             continue
         stands_in = option[r.STANDS_IN] != 0.0 and is_free
         replaced = stands_in or option[r.SWEEPS_STAND_IN] != 0.0
@@ -334,6 +337,7 @@ def solve_islands(m, c, args, d):
         option[r.BUDGET] = NEWTON_BUDGET if large else _NEVER
         for k in range(counter[r.ROW_STAGES]):
             call_linked(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+        solve.mark_closed(r.row_view(m, c, args, d), island)
         if counter[r.ROWS] > 0:
             call_linked(program[r.MASS_LINK], m, c, args, d)
             counter[r.ROWS_BEFORE], counter[r.UNCONVERGED_BEFORE] = (

@@ -27,6 +27,11 @@ loop_stage = StageMaker(Part({**CONSTRAINTS, **_LOOPS}, r), Part(TREES, t, "t", 
 close_loops = loop_stage.of(loops.close_loops, "q, v -> q on hard equalities, v along them.")
 lead_loops = loop_stage.of(loops.lead_loops,
     "a, poses of the start -> v without half of what a does across hard equalities.")
+mark_loops = loop_stage.of(loops.mark_loops,
+    "rows of islands -> mechanisms of which the mean acceleration is taken.")
+keep_start = loop_stage.of(loops.keep_start, "a, tau -> copies of them; the other half of h a for mechanisms.")
+mean_loops = loop_stage.of(loops.mean_loops,
+    "a of forces at the end -> v of mechanisms by the mean acceleration; a, tau of the start.")
 start_loops = loop_stage.of(variational_loops.start_loops,
     "q, poses -> Jacobians of hard equalities at the start of a variational step.")
 push_loops = loop_stage.of(variational_loops.push_loops,

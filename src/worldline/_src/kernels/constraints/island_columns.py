@@ -14,6 +14,7 @@ class IslandView(Columns):
     body_tree: Integers = index("nbody", doc="Tree of a body, -1 for those that cannot move.")
     tie: Integers = index("ntie", 2, doc="Trees that rows may tie together.")
     tree_prescribed: Integers = integers("ntree", doc="1 when all of its motion is prescribed.")
+    tree_closed: Integers = integers("ntree", doc="1 where rigid equalities are all rows of its island.")
     tree_above: Integers = integers("ntree", doc="Scratch of finding islands.")
     tree_island: Integers = integers("ntree", doc="Island of a tree; negative when its motion is prescribed.")
     island_tree: Integers = integers("ntree", doc="Trees sorted by island.")
