@@ -29,7 +29,8 @@ lead_loops = loop_stage.of(loops.lead_loops,
     "a, poses of the start -> v without half of what a does across hard equalities.")
 mark_loops = loop_stage.of(loops.mark_loops,
     "rows of islands -> mechanisms of which the mean acceleration is taken.")
-keep_start = loop_stage.of(loops.keep_start, "a, tau -> copies of them; the other half of h a for mechanisms.")
+keep_start = loop_stage.of(loops.keep_start,
+    "a, tau -> copies of them; the other half of h a for mechanisms.")
 mean_loops = loop_stage.of(loops.mean_loops,
     "a of forces at the end -> v of mechanisms by the mean acceleration; a, tau of the start.")
 start_loops = loop_stage.of(variational_loops.start_loops,
