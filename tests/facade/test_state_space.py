@@ -21,6 +21,8 @@ def test_adding_is_chainable_and_keeps_the_order():
 def test_add_variables_adds_single_numbers():
     space = sx.StateSpace().add_variables(["x", "y"])
     assert [v.dimension for v in space.variables] == [1, 1]
+    np.testing.assert_array_equal(space.lower_bounds, [-np.inf, -np.inf])
+    np.testing.assert_array_equal(space.upper_bounds, [np.inf, np.inf])
 
 
 def test_add_variables_adds_all_or_none():

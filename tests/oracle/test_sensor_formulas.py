@@ -154,7 +154,7 @@ def test_potential_energy_counts_springs_between_bodies_in_every_direction():
     scene = msd.from_str(
         """<mujoco><option gravity="0 0 0"/><worldbody>
           <body name="a" pos="1 .5 -.3"><freejoint/><geom size=".1" mass="2"/></body>
-          <body name="b" pos="3 -1 .9"><freejoint/><geom size=".1" mass="3"/></body></worldbody>
+          <body name="b" pos="3 -1.2 .9"><freejoint/><geom size=".1" mass="3"/></body></worldbody>
           <sensor><e_potential/></sensor></mujoco>""",
         format="mjcf",
     )
@@ -163,7 +163,7 @@ def test_potential_energy_counts_springs_between_bodies_in_every_direction():
         msd.DistanceSpring(frame_a=first, frame_b=second, rest_length=1.5, stiffness=40.0, active=True)
     )
     world = sx.World.from_scene(scene)
-    gap = np.array([2.0, -1.5, 1.2])
+    gap = np.array([2.0, -1.7, 1.2])
     expected = 20.0 * (np.linalg.norm(gap) - 1.5) ** 2
     assert world.sensors.values[0] == pytest.approx(expected, rel=1e-12)
 
