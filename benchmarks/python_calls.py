@@ -109,6 +109,8 @@ def _rows_of_world(mujoco: Any, path: str) -> list[Row]:
     model = mujoco.MjModel.from_xml_path(path)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
+    # a reset clears the poses that rays are cast against
+    other = mujoco.MjData(model)
     world.reset()
     robot = next(iter(world.multibodies))
     joints, links = robot.joints, robot.links
@@ -122,7 +124,7 @@ def _rows_of_world(mujoco: Any, path: str) -> list[Row]:
     # collision geometries alone, as in a World
     groups = np.array([group in _touching(model) for group in range(6)], np.uint8)
     return [
-        Row("world.reset()", world.reset, lambda: mujoco.mj_resetData(model, data), "1.0"),
+        Row("world.reset()", world.reset, lambda: mujoco.mj_resetData(model, other), "1.0"),
         Row(
             "world.raycast, one ray",
             lambda: world.raycast((0.0, 0.0, 3.0), (0.0, 0.0, -2.0)),
