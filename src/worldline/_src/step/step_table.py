@@ -530,11 +530,11 @@ TABLE: tuple[Row, ...] = (
 
     Row(_END, p.correct_positions, _C, "split and rows", "integration", "q, position correction", "q"),
     Row(_END, s.recover_limits, _C, "hard_limits and not split", "integration", "q", "q"),
-    Row(_END, loop.keep_start, _C, "mean_acceleration", "integration", "a, tau, v", "v, start of the step"),
+    Row(_END, loop.keep_start, _C, "mean_acceleration", "integration", "a, tau, v", "v, copy of a and tau"),
     Row(_END, loop.close_loops, _C, "closed_loops and not fixed", "integration",
         "q, v", "q, v, link poses, anchors"),
     *_forces_at_the_end("mean_acceleration"),
-    Row(_END, loop.mean_loops, _C, "mean_acceleration", "integration", "a, v, start of the step", "v, tau"),
+    Row(_END, loop.mean_loops, _C, "mean_acceleration", "integration", "v, copy of a and tau", "v, a, tau"),
     Row(_END, i.fall_asleep, _C, "sleep and rows", "constraints", "islands, v", "sleep"),
     Row(_END, s.advance_activations, _C, "activations", "integration",
         "activations, activation rates", "activations"),
