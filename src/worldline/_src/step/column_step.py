@@ -125,7 +125,8 @@ def has_inverse_form(sim: Simulation) -> bool:
     """Whether a step is one evaluation of accelerations that all its degrees of freedom follow."""
     plan = sim.plan()
     mobile = constant_views(sim.model.arenas)["dof_mobile"]
-    return not (plan.runge_kutta or plan.free_spin or plan.prescribed) and bool((mobile == 1.0).all())
+    others = plan.runge_kutta or plan.mean_acceleration or plan.free_spin or plan.prescribed
+    return not others and bool((mobile == 1.0).all())
 
 
 @entry(

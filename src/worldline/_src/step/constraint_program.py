@@ -48,6 +48,12 @@ _PARTS = {
     "nbox": "a fluid",
 }
 """Sizes of what a step of the trees alone does not do, and what it is."""
+_HELD_FORCES = (
+    *("body_springs", "joint_motors", "fluid", "ground", "tendons", "transmissions", "adhesion", "actuators"),
+    *("actuated_gravity_compensation", "force_elements", "force_kernels"),
+    *("acceleration_stages", "acceleration_kernels"),
+)
+"""Forces, by their names in a `StepPlan`, that a step has at its start alone: mechanisms keep order one."""
 
 
 class ConstraintProgram:
@@ -187,7 +193,7 @@ class ConstraintProgram:
         many = 6 * np.count_nonzero(column.tree_link) > column.option[t.FREE_COLUMNS]
         rows = bool(column.option[t.BODY_ROWS])
         families = {name: touches and family in self._families for family, name in _FAMILIES.items()}
-        return multibody._replace(
+        plan = multibody._replace(
             **self.row_kinds,
             **families,
             rows=self.constrains,
@@ -216,6 +222,9 @@ class ConstraintProgram:
             hard_contacts=bool((laws[:, t.KIND] == t.HARD).any()),
             no_slip=sizes["nslip"] > 0,
         )
+        mean = plan.closed_loops and not (plan.implicit or plan.runge_kutta or plan.fixed)
+        held = any(getattr(plan, name) for name in _HELD_FORCES)
+        return plan._replace(mean_acceleration=mean and not held)
 
     def prepare(self, plan: StepPlan, *, damping_time: float = 0.0) -> None:
         """Get ready for steps of a plan.
@@ -227,6 +236,7 @@ class ConstraintProgram:
         added = damping_time * column.equality_passive[:, 2]
         column.equality_armature[:, 1] = column.equality_armature[:, 0] + added
         self.step_plan = plan
+        column.loop_mean[:] = 0
         self.column.option[t.SOLVE_PASS] = POSITION_PASS if plan.split else BOTH
         if plan.implicit and not plan.fixed:
             self._lay_out_masses()

@@ -302,6 +302,10 @@ class DualStep:
             if stage is narrow_sort:
                 self._pass_on(sim.sets[COLLISION][2], self._collision_args, plain, dual)
                 dual += self._redirect_links
+            if stage is solve_islands and self._block is not None:
+                closed = self._block.column.tree_closed
+                at = int(self._block.m[t.TABLE.entry["tree_closed"]])
+                self._pass_on(closed, self._args[at : at + len(closed)], plain, dual)
             if stage is solve_islands:
                 plain += self.solves[-1].after
                 solved = self.solves[-1].settled

@@ -28,6 +28,7 @@ from worldline._src.kernels.constraints.solve import (
     IslandRows,
     gather_accelerations,
     give_back,
+    mark_closed,
     record_contacts,
     record_residual,
     record_rows,
@@ -379,6 +380,8 @@ def solve_islands(m, c, args, d):
     split = split_view(m, c, args, d)
     for k in range(BY_NEWTON, BY_PIVOTING + 1):
         counter[k] = 0
+    for t in range(island.tree_closed.shape[0]):
+        island.tree_closed[t] = 0
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
@@ -410,6 +413,7 @@ def solve_islands(m, c, args, d):
         if not is_free and have_tree_rows(island, tree_room_view(m, c, args, d), n, option[TREE_COLUMNS]):
             option[BUDGET] = NEWTON_BUDGET if option[SWEEPS_STAND_IN] != 0.0 else _NEVER
             call_linked(program[BODY_ROW_LINK], m, c, args, d)
+            mark_closed(row_view(m, c, args, d), island)
             continue
         stands_in = option[STANDS_IN] != 0.0 and is_free
         replaced = stands_in or option[SWEEPS_STAND_IN] != 0.0
@@ -417,6 +421,7 @@ def solve_islands(m, c, args, d):
         option[BUDGET] = NEWTON_BUDGET if large else _NEVER
         for k in range(counter[ROW_STAGES]):
             call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
+        mark_closed(row_view(m, c, args, d), island)
         if counter[ROWS] > 0:
             call_linked(program[MASS_LINK], m, c, args, d)
             counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]

@@ -36,6 +36,19 @@ def lead_loops(loop, held, h, crb, q, a, v):
     loops.lead_loops(loop, held, h, q, a, crb, v)
 
 
+mark_loops = loop_stage.of(
+    loops.mark_loops, "mark_loops", "rows of islands -> mechanisms of which the mean acceleration is taken."
+)
+keep_start = loop_stage.of(
+    loops.keep_start, "keep_start", "a, tau -> copies of them; the other half of h a for mechanisms."
+)
+mean_loops = loop_stage.of(
+    loops.mean_loops,
+    "mean_loops",
+    "a of forces at the end -> v of mechanisms by the mean acceleration; a, tau of the start.",
+)
+
+
 @loop_stage
 def start_loops(loop, held, h, crb, q, v):
     """q, poses -> Jacobians of hard equalities at the start of a variational step."""

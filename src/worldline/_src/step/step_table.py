@@ -126,6 +126,8 @@ class StepPlan(NamedTuple):
     """Closures, joints between bodies, couplers and equalities of a scene."""
     closed_loops: bool = False
     """Of these, hard ones, which the end of a step projects."""
+    mean_acceleration: bool = False
+    """Mechanisms of these take the mean of their accelerations at both ends of a semi-implicit step."""
     friction: bool = False
     """Dry friction of joints."""
     motors: bool = False
@@ -321,6 +323,23 @@ def _variational_solve(when: str, after: tuple[Stage, ...] = ()) -> tuple[Row, .
     )
 
 
+def _forces_at_the_end(when: str) -> tuple[Row, ...]:
+    """Accelerations by the forces of joints and bodies alone, at the end of a step."""
+    rows = (
+        (trees.link_velocities, "", "kinematics", "link poses, v", "link velocities"),
+        (step.center_forces, " and wrenches", "forces", "link poses, forces on bodies", "link forces"),
+        (trees.no_wrenches, " and not wrenches", "forces", "", "link forces"),
+        (trees.compensate_gravity, " and gravity_compensation", "forces",
+         "link poses, link forces", "link forces"),
+        (step.drive_forces, " and drives", "forces", "q, v, commands", "tau"),
+        (step.no_drive_forces, " and not drives", "forces", "", "tau"),
+        (trees.spring_displacements, " and passive", "forces", "q", "spring lengths"),
+        (trees.add_passive_forces, " and passive", "forces", "spring lengths, v, tau", "tau"),
+        (step.accelerations, "", "dynamics", "link poses, link velocities, link forces, tau", "a"),
+    )
+    return tuple(Row(_END, one, _M, when + more, part, reads, made) for one, more, part, reads, made in rows)
+
+
 TABLE: tuple[Row, ...] = (
     Row(_B, user.controller_kernels, _U, "controller_kernels", "forces", "q, v", "commands, controls"),
     Row(_B, user.call_controllers, _U, "controllers", "forces", "q, v", "commands, controls", pauses=True),
@@ -471,6 +490,7 @@ TABLE: tuple[Row, ...] = (
         "mass matrix, v, a, tendons, transmissions", "a", of_step=True),
     Row(_E, fixed.damp_fixed, _C, "implicit and fixed", "integration",
         "mass matrix, v, a", "a", of_step=True),
+    Row(_E, loop.mark_loops, _C, "mean_acceleration", "integration", "rows", "mechanisms", of_step=True),
     Row(_E, loop.lead_loops, _C, "closed_loops and not fixed and not runge_kutta", "integration",
         "link poses, anchors, q, v, a", "v", of_step=True),
     Row(_E, step.semi_implicit_turn, _M, "free_spin and not runge_kutta", "integration",
@@ -510,8 +530,11 @@ TABLE: tuple[Row, ...] = (
 
     Row(_END, p.correct_positions, _C, "split and rows", "integration", "q, position correction", "q"),
     Row(_END, s.recover_limits, _C, "hard_limits and not split", "integration", "q", "q"),
+    Row(_END, loop.keep_start, _C, "mean_acceleration", "integration", "a, tau, v", "v, copy of a and tau"),
     Row(_END, loop.close_loops, _C, "closed_loops and not fixed", "integration",
         "q, v", "q, v, link poses, anchors"),
+    *_forces_at_the_end("mean_acceleration"),
+    Row(_END, loop.mean_loops, _C, "mean_acceleration", "integration", "v, copy of a and tau", "v, a, tau"),
     Row(_END, i.fall_asleep, _C, "sleep and rows", "constraints", "islands, v", "sleep"),
     Row(_END, s.advance_activations, _C, "activations", "integration",
         "activations, activation rates", "activations"),

@@ -63,7 +63,7 @@ from worldline._src.kernels.constraints.row_pgs import (
     guess_forces,
 )
 from worldline._src.kernels.constraints.rows import CONE, FRICTION
-from worldline._src.kernels.constraints.solve import record_contacts, record_residual
+from worldline._src.kernels.constraints.solve import raise_rigid, record_contacts, record_residual
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
@@ -307,25 +307,32 @@ def _raise_targets(solve):
 def _by_newton(solve, soft, newton_work, solution_out):
     """Newton's method from the accelerations of the last step; returns the residual [m/s^2].
 
-    Where contacts are not all of the impedance model, by turns with the De Saxce correction.
+    Where contacts are not all of the impedance model, by turns with the De Saxce correction. Rigid equalities
+    have one solve more, without the effect of their regularizers; see `solve.py`.
     """
     counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
     force, a, slack = solution_out.row_force, solution_out.island_a, newton_work.slack[0]
     options, iterations, share, residual = _options(option), 0, 0.0, 0.0
     if not soft:
         _lower_targets(solve, a, slack)
-    for _ in range(1 if soft else TURNS):
+    turns, hardened = 1 if soft else TURNS, False
+    for turn in range(turns + 1):
         stats = body_newton(
             solve.trees, island_rows, solution_out.island_smooth, options, newton_work, force, a
         )
         iterations += stats.iterations
-        residual = stats.unbalanced
+        if hardened:
+            break
+        residual, last = stats.unbalanced, turn == turns - 1
         if not soft:
             share, left = update_de_saxce(
                 island_rows.frames, island_rows.members, option[GRAVITY], share, slack, island_rows.rows
             )
             residual = max(residual, left)
-            if share == 0.0 or iterations >= option[BUDGET]:
+            last = last or share == 0.0 or iterations >= option[BUDGET]
+        if last:
+            hardened = raise_rigid(island_rows.rows, counter[ROWS], force) > 0
+            if not hardened:
                 break
     if not soft:
         _raise_targets(solve)

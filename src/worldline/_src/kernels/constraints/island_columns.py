@@ -27,6 +27,7 @@ class IslandColumns(Columns):
     body_tree: Integers = index("nbody", doc="Tree of a body, -1 for those that cannot move.")
     tie: Integers = index("ntie", 2, doc="Trees that rows may tie together.")
     tree_prescribed: Integers = integers("ntree", doc="1 when all of its motion is prescribed.")
+    tree_closed: Integers = integers("ntree", doc="1 where rigid equalities are all rows of its island.")
     tree_rows: Integers = integers("ntree", doc="Most rows of a tree without those of contacts.")
     tree_above: Integers = integers("ntree", doc="Scratch of finding islands.")
     tree_island: Integers = integers("ntree", doc="Island of a tree; negative when its motion is prescribed.")
@@ -62,6 +63,7 @@ class IslandView(NamedTuple):
     body_tree: Integers
     tie: Integers
     tree_prescribed: Integers
+    tree_closed: Integers
     tree_above: Integers
     tree_island: Integers
     island_tree: Integers

@@ -29,6 +29,8 @@ from worldline._src.kernels.constraints.tables import (
     RESIDUAL_BOUND,
     ROWS,
     TOLERANCE,
+    TREE_END,
+    TREE_FIRST,
     UNCONVERGED,
 )
 from worldline._src.named_tuple import NamedTuple
@@ -133,11 +135,36 @@ def _count_rigid(rows, n):
 
 
 @inline
+def raise_rigid(rows, n, force):
+    """Targets of rigid equalities that a solve with their regularizers misses by nothing; returns how many.
+
+    Method of multipliers [Bertsekas 1982]: aref + f / D in the place of aref leaves of the error the share
+    that the regularizer has of what the row sees.
+    """
+    count = 0
+    for k in range(n):
+        if rows.kind[k] == EQUALITY and rows.bound[k] != 0.0:
+            rows.aref[k] += force[k] / rows.D[k]
+            count += 1
+    return count
+
+
+@inline
+def mark_closed(rows, island_io):
+    """Say of the trees of the island at hand whether rigid equalities are all of its rows."""
+    counter, closed = island_io.counter, 1
+    for k in range(counter[ROWS]):
+        if rows.kind[k] != EQUALITY or rows.bound[k] == 0.0:
+            closed = 0
+    for k in range(counter[TREE_FIRST], counter[TREE_END]):
+        island_io.tree_closed[island_io.island_tree[k]] = closed
+
+
+@inline
 def _harden(rows, n, work, force_io, a_io):
     """Take the regularizers off rigid rows where all rows are equalities, with the last factor of all.
 
-    Method of multipliers [Bertsekas 1982]: aref + f / D in the place of aref leaves of the error the share
-    that the regularizer has of what the row sees. The gradient grows by -J^T f.
+    As in `raise_rigid`, by which the gradient grows by -J^T f.
     """
     nv, p, inverse = a_io.shape[0], work.vectors[3], work.vectors[5]
     for j in range(p.shape[0]):
@@ -200,9 +227,7 @@ def solve_rows(chain, prescribed, island_io, work_out, solution_out, records_out
     if rigid > 0 and equalities == n and last > 0:
         _harden(rows, n, work_out, solution_out.row_force, a)
     elif rigid > 0:
-        for k in range(n):
-            if rows.kind[k] == EQUALITY and rows.bound[k] != 0.0:
-                rows.aref[k] += solution_out.row_force[k] / rows.D[k]
+        raise_rigid(rows, n, solution_out.row_force)
         newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
 
     # forces and accelerations back to the world

@@ -38,6 +38,9 @@ class LoopColumns(Columns):
     loop_reach: Integers = index(
         "nloop_row", 3, doc="Columns that a row reaches, first and end; first row that shares one with it."
     )
+    loop_mean: Integers = integers(
+        "nloop", doc="1 where the step takes the mean of the accelerations at both of its ends."
+    )
     loop_part: Integers = integers(16, doc="Trees of the mechanism at hand, where an island has them.")
     loop_J: Numbers = numbers("nloop_jacobian", doc="Jacobians of mechanisms, one after the other,")
     loop_Y: Numbers = numbers("nloop_jacobian", doc="what impulses of their rows do, M^-1 J^T,")
@@ -65,6 +68,7 @@ class LoopView(NamedTuple):
     loop_parent: Integers
     loop_column: Integers
     loop_reach: Integers
+    loop_mean: Integers
     loop_part: Integers
     loop_J: Numbers
     loop_Y: Numbers

@@ -14,6 +14,11 @@ method for lambda keeps J, M and their factors for all of its steps, and takes n
 slowly. Rows that follow from others are consistent with them, which a small regularizer makes use of: the
 iteration takes its effect away. A mechanism that starts open is closed at a bounded speed. One that cannot be
 closed, because its equalities contradict each other, stays where it is when moving it does not help.
+
+Semi-implicit Euler has order one. A mechanism on which no other rows act has the step of RATTLE instead
+[Andersen 1983], of order two, with a' the accelerations that forces alone cause at the end:
+
+    w = v + h/2 a(q, v)    q1 = q + h w, closed    v1 = w + h/2 a'(q1, w + h/2 a), led along the loops
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from worldline._src.kernels.constraints.equality.kinds import (
     AXIS,
     JOINT,
     PLANE,
+    POINT,
     ROW_COUNT,
     SCREW,
     PointMotion,
@@ -48,13 +54,19 @@ from worldline._src.kernels.constraints.equality.loop_columns import (
     TREES_END,
     TREES_FIRST,
 )
-from worldline._src.kernels.constraints.equality.rows import FASTEST_CLOSING, ON, add_axes_motion, follow
+from worldline._src.kernels.constraints.equality.rows import (
+    FASTEST_CLOSING,
+    ON,
+    add_axes_motion,
+    add_point_motion,
+    follow,
+)
 from worldline._src.kernels.constraints.island_mass import island_mass
 from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
-from worldline._src.spatial.vec3 import Vec3
+from worldline._src.spatial.vec3 import Vec3, scale
 
 TOLERANCE = 1e-13
 """How exactly a row is closed [m or rad],"""
@@ -162,8 +174,12 @@ def loop_rows(loop, g, held, q, v, has_goals):
                 if has_goals and (kind == AXIS or kind == PLANE or kind == SCREW):
                     _keep_meridian(residual, loop.loop_goal, first + n + moved)
                 link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
-                add_axes_motion(bodies, link_a, p_a, still, v, axes, count, 1.0, J, n)
-                add_axes_motion(bodies, link_b, p_b, still, v, axes, count, -1.0, J, n)
+                if kind == POINT:
+                    rest = scale(p_a, 0.0)
+                    add_point_motion(bodies, link_a, p_a, rest, link_b, p_b, rest, v, axes, J, n)
+                else:
+                    add_axes_motion(bodies, link_a, p_a, still, v, axes, count, 1.0, J, n)
+                    add_axes_motion(bodies, link_b, p_b, still, v, axes, count, -1.0, J, n)
                 for i in range(count):
                     loop.loop_tolerance[first + n + i] = TOLERANCE + _ROUNDING * size
         n += count
@@ -378,15 +394,68 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
 
 
 @kernel
+def mark_loops(held, islands, spin, loop_out):
+    """Choose the mechanisms that take the mean of both accelerations: those with no rows of another kind.
+
+    Prescribed motion and free bodies, whose spin is integrated exactly, have rules of their own.
+    """
+    trees = held.trees
+    for g in range(loop_out.loop_span.shape[0]):
+        mean = 1
+        for i in range(loop_out.loop_span[g, TREES_FIRST], loop_out.loop_span[g, TREES_END]):
+            t = loop_out.loop_tree[i]
+            if islands.tree_closed[t] == 0 or spin.link_floating[trees.tree_links[t]] == 1.0:
+                mean = 0
+        for j in range(loop_out.loop_span[g, COLUMN_FIRST], loop_out.loop_span[g, COLUMN_END]):
+            if trees.chain.dof_mobile[loop_out.loop_dof[j]] == 0.0:
+                mean = 0
+        loop_out.loop_mean[g] = mean
+
+
+@kernel
+def keep_start(loop, h, a, tau, start_out, v_io):
+    """Give mechanisms the other half of h a, which `lead_loops` took off; keep a and tau of the start."""
+    for d in range(a.shape[0]):
+        start_out.a_sum[d], start_out.v_sum[d] = a[d], tau[d]
+    for g in range(loop.loop_span.shape[0]):
+        if loop.loop_mean[g] == 1:
+            for j in range(loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, COLUMN_END]):
+                d = loop.loop_dof[j]
+                v_io[d] = v_io[d] + (0.5 * h) * a[d]
+
+
+@kernel
+def mean_loops(loop, h, start, a_io, tau_io, v_io):
+    """Velocities of the mean of both accelerations; a_io: of forces alone at the end, then of the start."""
+    for g in range(loop.loop_span.shape[0]):
+        if loop.loop_mean[g] == 1:
+            # v + h/2 (a' - a), led along the loops where they are now
+            for j in range(loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, COLUMN_END]):
+                d = loop.loop_dof[j]
+                v_io[d] = v_io[d] + (0.5 * h) * (a_io[d] - start.a_sum[d])
+            for _ in range(_VELOCITY_ROUNDS):
+                _across(loop, g, v_io, constant(1.0, h))
+                push_loop(loop, g, v_io)
+    for d in range(a_io.shape[0]):
+        a_io[d], tau_io[d] = start.a_sum[d], start.v_sum[d]
+
+
+@kernel
 def lead_loops(loop, held, h, q, a, crb_out, v_io):
     """Take half of the acceleration across the loops off the velocity that a semi-implicit step begins with.
 
     The displacement h (v + h a) is along the directions at the start, and the loops turn away by half of what
     a does in all of the step: with half of it coordinates stay closed to second order, and the velocity at
     the end, whose other half `close_loops` takes away across the directions there, neither gains nor loses
-    energy by turning. That is the step of RATTLE [Andersen 1983]. Needs poses and anchors of the start.
+    energy by turning. Of mechanisms that take the mean of both accelerations half of all of it is taken off.
+    Needs poses and anchors of the start.
     """
     for g in range(loop.loop_span.shape[0]):
+        if loop.loop_mean[g] == 1:
+            for j in range(loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, COLUMN_END]):
+                d = loop.loop_dof[j]
+                v_io[d] = v_io[d] - (0.5 * h) * a[d]
+            continue
         loop_rows(loop, g, held, q, v_io, False)
         factor_loop(loop, g, held.trees, crb_out)
         _across(loop, g, a, 0.5 * h)

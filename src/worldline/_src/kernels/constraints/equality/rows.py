@@ -26,6 +26,7 @@ from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_
 from worldline._src.kernels.constraints.contact.impacts import FASTEST, SLOW
 from worldline._src.kernels.constraints.equality.kinds import (
     JOINT,
+    POINT,
     ROW_COUNT,
     SLIDE,
     TENDON,
@@ -130,6 +131,40 @@ def add_axes_motion(bodies, link, point, seen, a, axes_io, count, sign, J_io, fi
                 J_io[first + r, bodies.column[d]] += entry
                 axes_io[r, 6] -= entry * a[d]
             d = bodies.dof.dof_parent[d]
+
+
+@inline
+def add_point_motion(bodies, link_a, p_a, A, link_b, p_b, B, a, axes_io, J_out, first):
+    """Three rows of a point of one link less that of another, as `add_axes_motion` along the world's axes.
+
+    A, B: accelerations of both points [m/s^2], of which the last column of the axes becomes J' v.
+    Degrees of freedom above both links carry both points: they see the distance between them alone.
+    """
+    origin, root, last = bodies.pos.link_origin, bodies.tree.link_root, bodies.dof.link_last
+    gap, bias = sub(p_a, p_b), sub(A, B)
+    i, j = -1, -1
+    if link_a > 0:
+        i = last[link_a]
+        p_a = sub(p_a, Vec3(origin[root[link_a], 0], origin[root[link_a], 1], origin[root[link_a], 2]))
+    if link_b > 0:
+        j = last[link_b]
+        p_b = sub(p_b, Vec3(origin[root[link_b], 0], origin[root[link_b], 1], origin[root[link_b], 2]))
+    # parents come before their children: the larger number is not above the other
+    while i >= 0 or j >= 0:
+        d = max(i, j)
+        S, sign, arm = load_motion(bodies.pos.dof_S, d), 1.0, p_a
+        if i == j:
+            sign, arm = 0.0, gap
+        elif d == j:
+            sign, arm = -1.0, scale(p_b, -1.0)
+        # J_d = +-S.lin + S.ang x (+-p)
+        u = add(scale(S.lin, sign), cross(S.ang, arm))
+        column = bodies.column[d]
+        J_out[first, column], J_out[first + 1, column], J_out[first + 2, column] = u.x, u.y, u.z
+        bias = sub(bias, scale(u, a[d]))
+        above = bodies.dof.dof_parent[d]
+        i, j = above if i == d else i, above if j == d else j
+    axes_io[0, 6], axes_io[1, 6], axes_io[2, 6] = bias.x, bias.y, bias.z
 
 
 @inline
@@ -382,8 +417,11 @@ def _equality(equality, targets, bodies, moving, k, rows_out, notes_out):
             p_b = p_a
         A, B = _point_motion(bodies, moving, link_a, p_a), _point_motion(bodies, moving, link_b, p_b)
         moved = anchor_axes(equality, k, X, A, B, axes, residual, n)
-        add_axes_motion(bodies, link_a, p_a, A, moving.a, axes, count, 1.0, rows_out.J, n)
-        add_axes_motion(bodies, link_b, p_b, B, moving.a, axes, count, -1.0, rows_out.J, n)
+        if kind == POINT:
+            add_point_motion(bodies, link_a, p_a, A.a, link_b, p_b, B.a, moving.a, axes, rows_out.J, n)
+        else:
+            add_axes_motion(bodies, link_a, p_a, A, moving.a, axes, count, 1.0, rows_out.J, n)
+            add_axes_motion(bodies, link_b, p_b, B, moving.a, axes, count, -1.0, rows_out.J, n)
         body_a, body_b = equality.equality_body[k, 0], equality.equality_body[k, 1]
         A_move, A_turn = pair_weights(bodies.body_invweight, body_a, body_b)
     total = 0.0
