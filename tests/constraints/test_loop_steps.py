@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
+from closed_mechanisms import four_bars, joints_of, pendulum_of_four_bars
 from worldline import model as wm
 from worldline import simulation as sx
 
@@ -179,10 +180,12 @@ def test_a_semi_implicit_step_is_that_of_dense_matrices(seed):
     np.testing.assert_allclose(made.v, end, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("family", [Family.SEMI_IMPLICIT, Family.VARIATIONAL])
 @pytest.mark.parametrize("seed", range(2))
-def test_an_open_mechanism_closes_at_a_bounded_speed_and_keeps_its_direction(seed):
+def test_an_open_mechanism_closes_at_a_bounded_speed_and_keeps_its_direction(seed, family):
+    """Impulses of a variational step keep the residual of every row, and the projection alone closes it."""
     h, apart = 0.002, 0.05
-    made = Mechanism(seed, h, apart=apart)
+    made = Mechanism(seed, h, family, apart)
     start = made.residual(made.q).reshape(-1, 3)
     np.testing.assert_allclose(np.linalg.norm(start, axis=1), apart, rtol=1e-12)
     for n in range(1, 4):
@@ -232,6 +235,28 @@ def test_a_variational_step_of_a_mechanism_is_of_second_order(seed):
         made.world.step()
         errors.append(np.abs(np.concatenate([made.q, made.v]) - exact(h)).max())
     assert errors[0] < 2e-4 and errors[0] / errors[1] > 5.0
+
+
+def test_a_variational_step_is_solved_with_its_momenta_and_its_loops_or_not_at_all():
+    """A four-bar is a pendulum. Its step is refused when one iteration is too few for the momenta, while loops
+    are closed, and when it is so long that Newton's method leaves loops open, while the momenta are solved."""
+    world = four_bars(1, 0.01, Family.VARIATIONAL)
+    world.step()
+    angle, rate = pendulum_of_four_bars(1, 0.01)
+    joint = joints_of(world)["v0"]
+    np.testing.assert_allclose([*joint.position, *joint.velocity], [-angle, -rate], rtol=0, atol=1e-5)
+    tolerance = world.multibody_options.variational_tolerance
+    assert 0.0 < world.compute_step_metrics().last_step_residual <= tolerance
+
+    hasty, long = four_bars(1, 0.01, Family.VARIATIONAL), four_bars(1, 0.3, Family.VARIATIONAL)
+    hasty.multibody_options = sx.MultibodyOptions(
+        integration_family=Family.VARIATIONAL, variational_max_iterations=1
+    )
+    for refused, solves_momenta in ((hasty, False), (long, True)):
+        with pytest.raises(sx.StepFailure, match="not found"):
+            refused.step()
+        assert (refused.compute_step_metrics().last_step_residual <= tolerance) == solves_momenta
+        assert all((joint.position == 0.0).all() for joint in joints_of(refused).values())
 
 
 def test_a_contradiction_leaves_a_mechanism_where_it_is():

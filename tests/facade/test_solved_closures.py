@@ -72,13 +72,20 @@ def test_a_closure_is_solved_unless_it_is_told_otherwise():
         offset_a=offset(0, 0, -1),
         offset_b=offset(0, 0, -1),
     )
-    assert closure.compute_residual().norm < 1e-12
+    residual = closure.compute_residual()
+    assert residual.norm < 1e-12
+    # no step has projected it yet
+    assert (residual.converged, residual.iterations, residual.tolerance, residual.rank) == (None,) * 4
     assert closure.dynamics is SOLVE and sx.LoopClosureRuntimePolicy().dynamics is SOLVE
     linkage.joints["a"].velocity, linkage.joints["c"].velocity = [1.0], [1.0]
     linkage.joints["b"].velocity = [-1.0]
     world.step(500)
     assert abs(linkage.joints["a"].position[0]) > 0.05
-    assert closure.compute_residual().norm < 1e-5
+    residual = closure.compute_residual()
+    assert residual.converged and residual.iterations is not None and residual.iterations > 0
+    assert residual.tolerance is not None and np.abs(residual.value).max() <= residual.tolerance < 1e-7
+    # of the three equations of a point, that across the plane follows from the hinges
+    assert residual.rank == 2
     assert world.step_report().notes == ()
 
 

@@ -39,6 +39,39 @@ def test_things_that_lie_on_each_other_do_not_support_the_whole():
     np.testing.assert_allclose(world.get_support_polygon()[:, 2], 0.0, atol=1e-4)
 
 
+def test_a_load_beyond_the_footprint_does_not_widen_it():
+    """A cube of 2 kg carries a plank of 1 kg with a load of 0.5 kg beyond the edge: x = 0.5 * 0.8 / 3.5."""
+    world = sx.World()
+    world.add_ground_plane()
+    parts = (
+        ("cube", 2.0, (0.0, 0.0, 0.5), (0.5, 0.5, 0.5)),
+        ("plank", 1.0, (0.0, 0.0, 1.05), (1.0, 0.3, 0.05)),
+        ("load", 0.5, (0.8, 0.0, 1.2), (0.1, 0.1, 0.1)),
+    )
+    for name, mass, position, half in parts:
+        body = world.add_rigid_body(name, mass=mass, position=position)
+        body.add_collision_shape(collision.CollisionShape.box(half))
+    world.step(n=50)
+    loaded = [c.point[0] for c in world.contacts if c.force.any()]
+    assert max(loaded) == pytest.approx(0.9, abs=1e-3)
+    polygon = world.get_support_polygon()
+    np.testing.assert_allclose(sorted(map(tuple, np.abs(polygon[:, :2]))), [(0.5, 0.5)] * 4, atol=1e-3)
+    assert world.get_balance_margin() == pytest.approx(0.5 - 0.4 / 3.5, abs=1e-3)
+
+
+def test_what_leaves_the_ground_does_not_stand_on_it():
+    """A box that jumps off still touches, without force; the one at rest beside it stands on its footprint."""
+    world = sx.World()
+    world.add_ground_plane()
+    for k in range(2):
+        box = world.add_rigid_body(f"box{k}", position=(3.0 * k, 0, 0.5), linear_velocity=(0, 0, k))
+        box.add_collision_shape(collision.CollisionShape.box((0.5, 0.5, 0.5)))
+    world.step()
+    assert sum(not c.force.any() and c.point[0] > 1.0 for c in world.contacts) == 4
+    polygon = world.get_support_polygon()
+    np.testing.assert_allclose(sorted(map(tuple, np.abs(polygon[:, :2]))), [(0.5, 0.5)] * 4, atol=1e-3)
+
+
 def test_the_zero_moment_point_of_two_bodies_is_their_weighted_one():
     world = sx.World()
     world.add_rigid_body("a", mass=1.0, position=(0, 0, 1))

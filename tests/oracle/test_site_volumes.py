@@ -60,3 +60,27 @@ def test_rays_meet_what_holds_a_point_along_them(kind):
             assert meets(kind, vector(SIZE), vector(p), vector(d)) == met, (p, d, least)
             counts[int(met)] += 1
     assert min(counts) > 20
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_rays_without_a_direction_meet_what_contains_their_start(kind):
+    """p + t 0 = p for all t: the sign of c in a t^2 + 2 b t + c decides, and planes hold p always or never."""
+    points = np.random.default_rng(20 + kind).uniform(-1.3, 1.3, (400, 3))
+    expected = MEASURES[kind](points) <= 1.0
+    assert 5 < expected.sum() < 395
+    found = [meets(kind, vector(SIZE), vector(p), vector(np.zeros(3))) == 1.0 for p in points]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("end", [-0.8, 0.8])
+def test_rays_across_the_ends_of_a_capsule_meet_it_below_its_tangent_planes(end):
+    """A ray in the plane n . (x - o) = s r, n a unit normal of the end at o: met for s < 1, missed for s > 1."""
+    rng = np.random.default_rng(30)
+    for _ in range(100):
+        n, across = rng.normal(size=(2, 3))
+        n[2] = np.copysign(n[2], end)
+        n /= np.linalg.norm(n)
+        d = np.cross(n, across)
+        for share, met in ((0.98, 1.0), (1.02, 0.0)):
+            p = np.array([0.0, 0.0, end]) + share * 0.5 * n - 2.0 * d
+            assert meets(CAPSULE, vector(SIZE), vector(p), vector(d)) == met, (n, d, share)
