@@ -151,19 +151,25 @@ class Mechanism:
         return free - lift @ np.linalg.solve(J @ lift, J @ free + turn)
 
 
+@pytest.mark.parametrize("has_forces_of_the_start", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_semi_implicit_step_is_that_of_dense_matrices(seed):
+def test_a_semi_implicit_step_is_that_of_dense_matrices(seed, has_forces_of_the_start):
+    """RATTLE with forces at both ends, or with those of the start alone where a force element gives them."""
     h = 0.02
     made = Mechanism(seed, h)
     q, v = made.q, made.v
+    if has_forces_of_the_start:
+        made.world.add_force_element("none", lambda step: None)
     made.world.step()
 
-    # RATTLE: half of the acceleration across the loops is taken off before, the rest after the step
+    # w = v + h/2 a, or with half of the acceleration across the loops off
     a = made.acceleration(q, v)
-    led = v - 0.5 * h * made.across(made.mass(q), made.jacobian(q)) @ a
-    assert np.abs(led - v).max() > 1e-3
-    end = led + h * a
-    there = q + h * end
+    later = 0.5 * h * a
+    if has_forces_of_the_start:
+        later = made.across(made.mass(q), made.jacobian(q)) @ later
+    assert np.abs(later).max() > 1e-3
+    w = v + h * a - later
+    there = q + h * w
     # q = there - M^-1 J^T lambda with g(q) = 0, M and J of `there`
     M, J, now = made.mass(there), made.jacobian(there), there
     lift = np.linalg.solve(M, J.T)
@@ -172,11 +178,20 @@ def test_a_semi_implicit_step_is_that_of_dense_matrices(seed):
         now = now - lift @ np.linalg.solve(J @ lift, made.residual(now))
     np.testing.assert_allclose(made.q, now, rtol=0, atol=1e-9)
     np.testing.assert_allclose(made.residual(made.q), 0.0, atol=1e-12)
-    # v - M^-1 J^T mu with J(q) v = 0
     J_end = made.jacobian(now)
-    assert np.abs(J_end @ end).max() > 1e-3
-    for _ in range(2):
-        end = end - lift @ np.linalg.solve(J @ lift, J_end @ end)
+
+    def along(v: np.ndarray) -> np.ndarray:
+        """v - M^-1 J^T mu with J(q) v = 0."""
+        assert np.abs(J_end @ v).max() > 1e-3
+        for _ in range(2):
+            v = v - lift @ np.linalg.solve(J @ lift, J_end @ v)
+        return v
+
+    end = along(w)
+    if not has_forces_of_the_start:
+        # w + h/2 a'(q1, v1), v1 = w + h/2 a led along the loops
+        v1 = along(w + later)
+        end = along(v1 + 0.5 * h * wm.forward_dynamics(made.model, now, v1, np.zeros(len(v))) - later)
     np.testing.assert_allclose(made.v, end, rtol=0, atol=1e-8)
 
 
