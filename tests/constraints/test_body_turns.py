@@ -19,6 +19,8 @@ TOLERANCE = 1e-7
 @entry
 def turn_warm(contacts, arms, bodies, limits, conjugate, taken, impulse):
     count = contacts.mu.shape[0]
+    # sweeps of another solver before, which are none of the turns
+    taken[0] += 1e6
     prepare_and_warm(contacts, contacts.axes, arms, bodies, count, impulse)
     return solve_by_turns(contacts, count, limits, conjugate, taken, bodies, impulse)
 
@@ -52,6 +54,50 @@ def test_random_contacts_obey_their_laws(seed):
     check_laws(scene, impulse, after, 1e-5)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_contacts_reach_targets_along_all_of_their_rows(seed):
+    """Surfaces that move along themselves: friction opposes the velocity beyond theirs."""
+    rng = np.random.default_rng(seed)
+    scene = random_scene(rng, layout=seed, gone=0.0)
+    scene = scene._replace(target=rng.uniform(-0.5, 0.5, len(scene.target)))
+    impulse, after, left = solve(scene)
+    assert left <= TOLERANCE
+    check_laws(scene, impulse, after, 1e-5)
+
+
+@pytest.mark.parametrize("row", [1, 2])
+def test_contacts_that_yield_most_along_a_tangent_are_solved(row):
+    """A body that turns about the normal alone, touched at the other tangent: r x t = +-n, and J W J^T is
+    1/m along all rows with r^2 / I more along one.
+
+    m = 2, r = 1, 1 / I = 100, velocities -1 along the normal and 0.3 along the row: p_n = 2, and sticking takes
+    p_t = -0.3 / (1/2 + 100).
+    """
+    scene = ball((0.0, 0.0, -1.0))
+    n = scene.axes[0]
+    scene = scene._replace(
+        arms=np.array([(0.0, 0.0, 0.0), scene.axes[3 - row]]),
+        linear=np.array([-n + 0.3 * scene.axes[row], np.zeros(3)]),
+        inverse_inertia=np.array([100.0 * np.r_[n * n, 0.0, 0.0, 0.0], np.zeros(6)]),
+    )
+    impulse, after, left = solve(scene)
+    assert left <= TOLERANCE
+    expected = np.zeros(3)
+    expected[0], expected[row] = 2.0, -0.3 / 100.5
+    np.testing.assert_allclose(impulse, expected, atol=1e-6)
+    check_laws(scene, impulse, after, 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_turns_go_on_until_their_sweeps_are_done(seed):
+    """With mu = 1e-9 corrections are right at once; sweeps are not, of which a turn has no more than 10."""
+    scene = random_scene(np.random.default_rng(seed), layout=seed, gone=0.0)
+    scene = scene._replace(mu=np.full(len(scene.mu), 1e-9))
+    impulse, after, left = solve(scene, sweeps=1)
+    assert left <= TOLERANCE
+    check_laws(scene, impulse, after, 1e-5)
+
+
 @pytest.mark.parametrize("seed", [88, 127, 212])
 def test_turns_end_where_sweeps_go_round(seed):
     scene = random_scene(np.random.default_rng(seed), layout=seed, gone=0.0, softness=1e-5)
@@ -77,5 +123,17 @@ def test_what_has_no_solution_stays_as_it_was():
     impulse, after, left = solve(scene, sweeps=2, start=0.25)
     assert left > TOLERANCE
     np.testing.assert_allclose(impulse, 0.25, rtol=1e-12)
+    J, W, v = dense(scene)
+    np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [88, 212])
+def test_turns_that_do_not_end_take_friction_back(seed):
+    """Impulses and velocities are those of the start along all rows."""
+    scene = random_scene(np.random.default_rng(seed), layout=seed, gone=0.0, softness=1e-5)
+    scene = scene._replace(mu=np.ones(len(scene.mu)))
+    impulse, after, left = solve(scene, sweeps=1, start=0.25)
+    assert left > 1e3 * TOLERANCE
+    np.testing.assert_array_equal(impulse, 0.25)
     J, W, v = dense(scene)
     np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
