@@ -50,17 +50,19 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_is_linear_in_actuated_bodies(kind):
     used = []
-    for count in (64, 128, 256):
+    # more columns than islands with dense rows have
+    for count in (256, 512, 1024):
         world = sx.World.from_scene(scene_of(count, *KINDS[kind]))
         world.step()
         used.append(sum(value for value in world.memory_diagnostics if isinstance(value, int)))
         assert len(world._live().constraints.column["act_moment"]) == count
-    assert used[2] - used[1] < 2.3 * (used[1] - used[0])
+    assert used[2] - used[1] < 2.1 * (used[1] - used[0])
 
 
 def test_two_thousand_motors_take_little_memory():
-    constraints = moments_of(2000, "joints")
-    assert constraints.block.d.nbytes + constraints.block.c.nbytes < 6e6
+    half, whole = (moments_of(count, "joints").block for count in (1000, 2000))
+    # nodes of six columns for trees of one degree of freedom; one matrix of all of them would be 32 MB
+    assert whole.d.nbytes + whole.c.nbytes < min(8e6, 2.0 * (half.d.nbytes + half.c.nbytes))
     tendons = moments_of(300, "fixed tendons").model.tendons
     # the table of the model too has what is there, and no zeros
     assert len(tendons.coefficient) == len(tendons.coefficient_dof) == 300

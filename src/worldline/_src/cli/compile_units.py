@@ -67,7 +67,9 @@ def units(scalar: str) -> list[Unit]:
         stages += [ik_stages.inverse_kinematics, ik_stages.inverse_kinematics_rows]
         stages += [ik_stages.differential_inverse_kinematics]
     kind = SCALARS[scalar][0]
-    return [*(one.unit() for one in found), *(stage.unit(kind) for stage in dict.fromkeys(stages))]
+    made = [*(one.unit() for one in found), *(stage.unit(kind) for stage in stages)]
+    # stages that hand over to Python share a function
+    return list({(unit.function, unit.variant): unit for unit in made}.values())
 
 
 def missing(scalar: str) -> list[Unit]:

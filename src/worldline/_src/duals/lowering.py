@@ -346,7 +346,7 @@ def _value(typingctx, x):
 
 @lowers(ops.power)
 def _power(typingctx, x, exponent):
-    if not isinstance(x, Dual7Type):
+    if not isinstance(x, Dual7Type) or not isinstance(exponent, NUMBERS):
         return None
     return DUAL7(DUAL7, types.float64), lambda context, builder, sig, args: _to_power(builder, *args)
 

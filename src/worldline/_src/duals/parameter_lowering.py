@@ -11,12 +11,13 @@ import operator
 
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, overload
+from numba.extending import lower_builtin
 
-from worldline._src.compiler import INLINE_OPTIONS
+from worldline._src.compiler import lowers
 from worldline._src.duals import parameter_kind as _kind
-from worldline._src.duals.lowering import DUAL7, Dual7Type, _as_dual, _to_power, value_of
+from worldline._src.duals.lowering import DUAL7, Dual7Type, _as_dual, _of_dual, _to_power, value_of
 from worldline._src.scalar import lowering, ops
+from worldline._src.scalar.lowering.scalar_types import NUMBERS
 
 lowering.SCALARS[_kind.DUAL7_OWN.name] = DUAL7
 
@@ -31,7 +32,7 @@ class _Power(AbstractTemplate):
         if len(args) == 2 and isinstance(args[1], Dual7Type):
             if isinstance(args[0], Dual7Type):
                 return signature(DUAL7, DUAL7, DUAL7)
-            if isinstance(args[0], (types.Float, types.Integer)):
+            if isinstance(args[0], NUMBERS):
                 return signature(DUAL7, types.float64, DUAL7)
         return None
 
@@ -40,23 +41,13 @@ lower_builtin(operator.pow, Dual7Type, Dual7Type)(_by_value)
 lower_builtin(operator.pow, types.Float, Dual7Type)(_by_value)
 
 
-@intrinsic
+@lowers(ops.power)
 def _power(typingctx, x, exponent):
+    if not isinstance(exponent, Dual7Type) or not isinstance(x, (Dual7Type, types.Float)):
+        return None
     return DUAL7(x, exponent), _by_value
 
 
-@overload(ops.power, jit_options=INLINE_OPTIONS)
-def _power_overload(x, exponent):
-    if isinstance(exponent, Dual7Type) and isinstance(x, (Dual7Type, types.Float)):
-        return lambda x, exponent: _power(x, exponent)
-    return None
-
-
-@intrinsic
+@lowers(ops.shared)
 def _shared(typingctx, x):
-    return types.float64(DUAL7), lambda context, builder, sig, args: value_of(builder, args[0])
-
-
-@overload(ops.shared, jit_options=INLINE_OPTIONS)
-def _shared_overload(x):
-    return (lambda x: _shared(x)) if isinstance(x, Dual7Type) else None
+    return _of_dual(x, types.float64, value_of)
