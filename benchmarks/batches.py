@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from benchmarks.timing import best_of, table_of
+from benchmarks.lanes import mujoco_coordinates
+from benchmarks.timing import best_of, microseconds_of, table_of
 from worldline import msd
 from worldline import simulation as sx
 from worldline.model import LaneSimulation
@@ -54,11 +55,7 @@ def mujoco_rollout(text: str, batch: sx.WorldBatch) -> Callable[[], object]:
 
     model = mujoco.MjModel.from_xml_string(text)
     data = [mujoco.MjData(model) for _ in range(THREADS)]
-    q, v, control = batch.joint_positions.copy(), batch.joint_velocities.copy(), batch.controls.copy()
-    # quaternions of free joints are scalar first there
-    for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
-        at = model.jnt_qposadr[joint] + 3
-        q[:, at : at + 4] = np.roll(q[:, at : at + 4], 1, axis=1)
+    q, v, control = mujoco_coordinates(model, batch.joint_positions), batch.joint_velocities, batch.controls
     spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
     start = np.zeros((WORLDS, mujoco.mj_stateSize(model, spec)))
     start[:, 1 : 1 + model.nq + model.nv] = np.concatenate([q, v], axis=1)
@@ -82,17 +79,16 @@ def measure(text: str) -> list[str]:
         for name, numbers in first.items():
             getattr(own, name)[:], getattr(alone, name)[:] = numbers, numbers
 
-    times = best_of(
+    each = microseconds_of(
         {
             "MuJoCo": job,
             "LaneSimulation": lambda: alone.step(STEPS, threads=THREADS),
             "WorldBatch": lambda: batch.step(STEPS, threads=THREADS),
             "one thread": lambda: batch.step(STEPS),
         },
-        before=before,
-        rounds=6,
+        WORLDS * STEPS,
+        before,
     )
-    each = {name: 1e6 * seconds / (WORLDS * STEPS) for name, seconds in times.items()}
     return [
         *(f"{each[name]:.2f}" for name in ("MuJoCo", "LaneSimulation", "WorldBatch")),
         f"{each['MuJoCo'] / each['WorldBatch']:.2f}",

@@ -14,12 +14,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.timing import best_of
+from benchmarks.timing import microseconds_of, table_of
 from worldline import msd
 from worldline._src.scalar.lanes import native_width
 from worldline._src.step.constraints import Constraints
@@ -101,17 +101,23 @@ def newton_worlds(model: Model, start: LaneSimulation) -> tuple[list[Simulation]
     return made, restart
 
 
+def mujoco_coordinates(model: Any, q: np.ndarray) -> np.ndarray:
+    """Coordinates of many worlds as MuJoCo has them, with scalar-first quaternions of free joints."""
+    import mujoco
+
+    made = q.copy()
+    for at in model.jnt_qposadr[model.jnt_type == mujoco.mjtJoint.mjJNT_FREE] + 3:
+        made[:, at : at + 4] = np.roll(q[:, at : at + 4], 1, axis=1)
+    return made
+
+
 def mujoco_worlds(text: str, start: LaneSimulation) -> tuple[Callable[[], object], Callable[[], None]]:
     """A job that steps the same worlds in MuJoCo, and what puts them back to the start."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(text)
     data = [mujoco.MjData(model) for _ in range(WORLDS)]
-    q, v, control = start.q.copy(), start.v.copy(), start.control.copy()
-    # quaternions of free joints are scalar first there
-    for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
-        at = model.jnt_qposadr[joint] + 3
-        q[:, at : at + 4] = np.roll(q[:, at : at + 4], 1, axis=1)
+    q, v, control = mujoco_coordinates(model, start.q), start.v.copy(), start.control.copy()
 
     def restart() -> None:
         for w, one in enumerate(data):
@@ -145,17 +151,16 @@ def measure(text: str) -> list[str]:
         one.step(STEPS)
     apart = float(np.median([np.abs(one.q - wide.q[w]).max() for w, one in enumerate(singles)]))
     late = 100.0 * wide.unconverged.mean() / STEPS
-    times = best_of(
+    each = microseconds_of(
         {
             "MuJoCo": job,
             "Newton": lambda: [one.step(STEPS) for one in singles],
             "alone": lambda: alone.step(STEPS, lanes=1),
             "lanes": lambda: wide.step(STEPS, lanes=width),
         },
-        before=before,
-        rounds=6,
+        WORLDS * STEPS,
+        before,
     )
-    each = {name: 1e6 * seconds / (WORLDS * STEPS) for name, seconds in times.items()}
     return [
         *(f"{each[name]:.2f}" for name in ("MuJoCo", "Newton", "alone", "lanes")),
         f"{each['alone'] / each['lanes']:.2f}",
@@ -167,20 +172,8 @@ def measure(text: str) -> list[str]:
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title=f"us a step of a world, {WORLDS} worlds, one thread, {native_width()} lanes")
-    columns = (
-        "scene",
-        "MuJoCo",
-        "Newton",
-        "alone",
-        "lanes",
-        "gain",
-        "over MuJoCo",
-        "apart",
-        "late",
-    )
-    for column in columns:
-        table.add_column(column, justify="left" if column == "scene" else "right")
+    title = f"us a step of a world, {WORLDS} worlds, one thread, {native_width()} lanes"
+    table = table_of(title, "scene | MuJoCo | Newton | alone | lanes | gain | over MuJoCo | apart | late")
     for name, text in scenes().items():
         table.add_row(name, *measure(text))
     console.print(table)

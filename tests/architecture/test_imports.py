@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import worldline
+from processes import loaded_by, output_of
 
 SOURCE = Path(worldline.__file__).parent / "_src"
 
@@ -136,13 +135,9 @@ def test_scene_does_not_know_the_compiler():
 
 
 def test_import_is_light():
-    code = (
-        "import sys, worldline\n"
-        "heavy = {'numba', 'lxml', 'trimesh', 'scipy', 'viser', 'vtkmodules', 'ray', 'gymnasium', 'rich', 'typer'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    heavy = "numba lxml trimesh scipy viser vtkmodules ray gymnasium rich typer"
+    assert loaded_by("import worldline", heavy) == []
+    assert loaded_by("import worldline.model, typer", heavy) == ["typer"]
 
 
 def test_loading_the_array_layer_compiles_nothing():
@@ -154,5 +149,4 @@ def test_loading_the_array_layer_compiles_nothing():
         "event.register('numba:compile', Seen())\n"
         "import worldline.model\n"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == ""
+    assert output_of(code) == ""

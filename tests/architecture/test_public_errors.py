@@ -7,13 +7,12 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import worldline
+from processes import output_of
 from worldline import (
     ArgumentError,
     CapabilityError,
@@ -112,6 +111,5 @@ def test_modules_load_on_first_use_and_errors_are_light():
         "assert set(worldline._MODULES) <= set(dir(worldline))\n"
         "print([getattr(worldline, name).__name__ for name in sorted(worldline._MODULES)])"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = ["collision", "kinematics", "lcp", "math", "model", "msd", "ops", "optimize", "simulation"]
-    assert out.stdout.strip() == str([f"worldline.{name}" for name in modules])
+    assert output_of(code) == str([f"worldline.{name}" for name in modules])

@@ -13,6 +13,8 @@ import warnings
 import numpy as np
 import pytest
 
+from processes import output_of
+
 gymnasium = pytest.importorskip("gymnasium", reason="learning environments need gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
@@ -209,8 +211,7 @@ def test_without_gymnasium_the_error_names_the_extra():
         "except worldline.CapabilityError as error:\n"
         "    print(error)\n"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'worldline[learn]'" in out.stdout
+    assert "pip install 'worldline[learn]'" in output_of(code)
 
 
 @pytest.mark.parametrize("name", ["envs", "_src.envs.single", "_src.envs.vector"])

@@ -32,12 +32,10 @@ def wheel(family: sx.MultibodyIntegrationFamily | None = None) -> tuple[sx.World
 def test_a_velocity_stays_within_both_limits(family):
     world, joint = wheel(family)
     joint.set_velocity_limits(-0.25, 1.0)
-    joint.force = [5.0]
-    world.step(500)
-    assert joint.velocity[0] == pytest.approx(1.0, abs=1e-6)
-    joint.force = [-5.0]
-    world.step(500)
-    assert joint.velocity[0] == pytest.approx(-0.25, abs=1e-6)
+    for force, bound in ((5.0, 1.0), (-5.0, -0.25)):
+        joint.force = [force]
+        world.step(500)
+        assert joint.velocity[0] == pytest.approx(bound, abs=1e-6)
 
 
 @pytest.mark.parametrize("limits", [(-np.inf, 1.0), (-0.25, np.inf), (0.0, 1.0)])

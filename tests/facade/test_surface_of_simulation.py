@@ -255,14 +255,6 @@ def test_resolved_configuration_says_what_runs_and_why():
     assert {row.row for row in rows.values()} <= set(matrix.ROWS)
 
 
-def test_rendering_is_not_needed_to_step():
-    code = (
-        "import sys; from worldline import simulation as sx; w = sx.World(); w.add_rigid_body(); w.step(); "
-        "assert not {'viser', 'gymnasium', 'ray', 'lxml', 'trimesh', 'matplotlib'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_dumps_hold_everything():
     world = sx.World()
     robot = rich(world)

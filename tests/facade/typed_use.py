@@ -231,6 +231,7 @@ def contacts(world: sx.World) -> list[sx.Contact]:
     rays: sx.RayHits = world.raycast((0.0, 0.0, 3.0), (0.0, 0.0, -3.0))
     hit: sx.RayHit | None = rays[0]
     assert rays.bodies == [box] and rays.shape_indices.tolist() == [0]
+    assert rays.fractions.shape == (1,) and rays.points.shape == rays.normals.shape == (1, 3)
     assert hit is not None and hit.body is box and abs(away.distance) < 1e-9
     near: sx.BodyPoint = world.closest_point((9.0, 9.0, 3.0))
     assert near.distance > 0.0 and near.point.shape == (3,) and near.body is None

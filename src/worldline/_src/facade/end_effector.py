@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,7 +26,8 @@ class EndEffector(FixedFrame):
     """A tool on a link: a frame, so everything a frame tells, and how the joints move it.
 
     `ik` is its own inverse kinematics. Jacobian rows are angular first, one column per degree of freedom of
-    the multibody. It is also among `World.frames`, and its name is unique there.
+    the multibody. It is also among `World.frames`, and its name is unique there. Its `parent_frame` is the
+    link it is fixed to; another link of the multibody may be assigned.
 
     Example:
         >>> import numpy as np
@@ -47,8 +48,7 @@ class EndEffector(FixedFrame):
     @property
     def link(self) -> Link:
         """The link it is fixed to."""
-        self._require_alive()
-        return self._parent
+        return cast("Link", self.parent_frame)
 
     @property
     def multibody(self) -> Multibody:
@@ -63,14 +63,7 @@ class EndEffector(FixedFrame):
             top = top._parent
         return Chain(link.multibody, top, link, include_parent_joint=True)
 
-    @property
-    def parent_frame(self) -> Frame:
-        """The link it is fixed to; assigning another one of its multibody keeps the pose in the link."""
-        self._require_alive()
-        return self._parent
-
-    @parent_frame.setter
-    def parent_frame(self, parent: Frame) -> None:
+    def _require_parent(self, parent: Frame) -> None:
         if isinstance(parent, Frame):
             self._same_world(parent)
         if not isinstance(parent, Link) or parent._multibody is not self.link._multibody:
@@ -78,8 +71,6 @@ class EndEffector(FixedFrame):
                 f"end effector '{self.name}' stands on a link of multibody '{self.link._multibody.name}', "
                 f"got {parent!r}"
             )
-        self._parent = parent
-        self._world._frame_moved(self)
 
     def _move(self, pose: Array) -> None:
         # tools may be exchanged at any time

@@ -297,6 +297,12 @@ class _PlacedFrame(Frame):
     @parent_frame.setter
     def parent_frame(self, parent: Frame) -> None:
         self._require_alive()
+        self._require_parent(parent)
+        self._parent = parent
+        self._world._frame_moved(self)
+
+    def _require_parent(self, parent: Frame) -> None:
+        """Refuse a frame that this one cannot be fixed to."""
         self._same_world(parent)
         parent._require_base()
         above: Any = parent
@@ -306,8 +312,6 @@ class _PlacedFrame(Frame):
                     f"frame '{self.name}' on '{parent.name}' would make a cyclic frame hierarchy"
                 )
             above = above._parent
-        self._parent = parent
-        self._world._frame_moved(self)
 
     @property
     def local_transform(self) -> Array:

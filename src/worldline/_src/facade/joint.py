@@ -181,12 +181,7 @@ class Joint(mimic.Follower):
     def position(self) -> Array:
         """[m or rad], (num_dofs,)."""
         runtime = self._live()
-        part = runtime.q_slice(self._joint)
-        q = runtime.sim.q[part].copy()
-        if self._turning and q.size:
-            q = from_coordinates(q)
-        q.setflags(write=False)
-        return q
+        return self._position(runtime.sim.q[runtime.q_slice(self._joint)])
 
     @position.setter
     def position(self, value: VectorLike) -> None:
@@ -195,6 +190,14 @@ class Joint(mimic.Follower):
         part = runtime.q_slice(self._joint)
         runtime.sim.q[part] = numbers
         runtime.sim.written()
+
+    def _position(self, coordinates: Array) -> Array:
+        """Coordinates as a position, with rotation vectors in the place of quaternions."""
+        q = coordinates.copy()
+        if self._turning and q.size:
+            q = from_coordinates(q)
+        q.setflags(write=False)
+        return q
 
     def _coordinates(self, value: VectorLike, quantity: str) -> Array:
         numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
@@ -337,12 +340,7 @@ class Joint(mimic.Follower):
     def target_position(self) -> Array:
         """Where the position drive leads [m or rad], (num_dofs,)."""
         runtime = self._live()
-        part = runtime.q_slice(self._joint)
-        q = runtime.sim.q_target[part].copy()
-        if self._turning and q.size:
-            q = from_coordinates(q)
-        q.setflags(write=False)
-        return q
+        return self._position(runtime.sim.q_target[runtime.q_slice(self._joint)])
 
     @target_position.setter
     def target_position(self, value: VectorLike) -> None:

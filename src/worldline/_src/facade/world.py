@@ -77,7 +77,7 @@ from worldline._src.facade.options import (
     WorldOptions,
     variational_options,
 )
-from worldline._src.facade.quantities import Quantity, quantity
+from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.facade.replay import Replay, ReplayCheck
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime
@@ -147,6 +147,11 @@ else:
     )  # fmt: skip
 
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
+
+
+def _metric(name: str, doc: str) -> Any:
+    """A number or vector of `World.compute_step_metrics`."""
+    return reading(lambda world: getattr(world.compute_step_metrics(), name), doc)
 
 
 def _whole_vector(name: str, doc: str, **which: bool) -> Quantity[Array, VectorLike]:
@@ -1218,25 +1223,14 @@ class World(KnownNames):
         """Energy, momentum and what the last step's solver did; changes nothing."""
         return metrics.compute_step_metrics(self)
 
-    @property
-    def kinetic_energy(self) -> float:
-        """Of everything that moves [J]."""
-        return self.compute_step_metrics().kinetic_energy
-
-    @property
-    def potential_energy(self) -> float:
-        """In the gravity field, zero at the world's origin, and in joint springs [J]."""
-        return self.compute_step_metrics().potential_energy
-
-    @property
-    def linear_momentum(self) -> Array:
-        """World axes [kg m/s], (3,)."""
-        return self.compute_step_metrics().linear_momentum
-
-    @property
-    def angular_momentum(self) -> Array:
-        """About the world's origin, world axes [kg m^2/s], (3,)."""
-        return self.compute_step_metrics().angular_momentum
+    kinetic_energy: Reading[float] = _metric("kinetic_energy", "Of everything that moves [J].")
+    potential_energy: Reading[float] = _metric(
+        "potential_energy", "In the gravity field, zero at the world's origin, and in joint springs [J]."
+    )
+    linear_momentum: Reading[Array] = _metric("linear_momentum", "World axes [kg m/s], (3,).")
+    angular_momentum: Reading[Array] = _metric(
+        "angular_momentum", "About the world's origin, world axes [kg m^2/s], (3,)."
+    )
 
     @property
     def center_of_mass(self) -> Array:

@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+from worldline._src.errors import ArgumentError
 from worldline._src.facade.kinds import ActuatorType
 from worldline._src.facade.step_functions import WorldStepContext
+from worldline._src.keywords import shared_keywords
 from worldline._src.kinematics.bound_rows import BOUND_TASKS
+from worldline._src.kinematics.commanding import Commander
 from worldline._src.kinematics.hierarchical import needs_hierarchy
 from worldline._src.kinematics.problems import row_of, row_weights
 from worldline._src.kinematics.solve import Question
@@ -22,7 +24,6 @@ from worldline._src.kinematics.tasks import PostureTask, Task, tasks_in
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import difference, integrate, inverse_dynamics, mass_matrix
-from worldline._src.step.evaluate import is_count
 
 _SINGULAR = 1e-9
 """Damping of the inverse of the inertia that a task feels, as a share of its mean: near singular poses."""
@@ -43,21 +44,35 @@ class TaskState(NamedTuple):
     """Inverse of the mass matrix, (columns, columns)."""
 
 
-class TaskController(FixedAttributes):
+class Commanded(TypedDict, total=False):
+    """Keywords of the controllers of forces: what is commanded, and what the tasks leave free."""
+
+    joints: Any
+    posture: ArrayLike | None
+    posture_stiffness: float
+
+
+_commands = shared_keywords(Commanded, joints=None, posture=None, posture_stiffness=10.0)
+
+
+class TaskController(Commander):
     """What controllers of joint forces for tasks have: a World, tasks, and the joints that are commanded.
 
     Other joints of the same tree are taken as held: command them too, or lock them. Joints that are commanded
     need the actuator type FORCE.
     """
 
+    _what = "a controller of forces"
+
     def __init__(
         self,
         subject: Any,
         tasks: Sequence[Task] | Task,
-        joints: Any,
-        posture: ArrayLike | None,
-        posture_stiffness: float,
         damping_ratio: float,
+        *,
+        joints: Any = None,
+        posture: ArrayLike | None = None,
+        posture_stiffness: float = 10.0,
     ) -> None:
         self._tasks = tasks_in(tasks)
         self._joints, self._given_posture = joints, posture
@@ -118,16 +133,9 @@ class TaskController(FixedAttributes):
         """Whether a degree of freedom that tasks depend on has a force of this controller."""
         return True
 
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The tasks as they are now."""
-        return tuple(self._tasks)
-
     def set_task(self, index: int, task: Task) -> None:
         """Put a task of the same kind, on the same frames, in the place of another: a moving goal."""
-        if not is_count(index) or not 0 <= index < len(self._tasks):
-            raise ArgumentError(f"there are {len(self._tasks)} tasks, got index {index!r}")
-        old, before = self._tasks[index], self._question.rows[index]
+        old, before = self._task(index), self._question.rows[index]
         if type(task) is not type(old):
             raise ArgumentError(f"set_task changes the goal of a task; its kind stays: {old!r}")
         row = row_of(self._subject, task, self._question.start)
@@ -168,16 +176,20 @@ class TaskController(FixedAttributes):
 
     def forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Generalized forces of the whole model, zero where nothing is commanded, (joint_dof_count,)."""
+        model, columns = self._subject.model, self._columns
+        at, moving = float_array(q, "q"), float_array(v, "v")
+        a, made = np.zeros(model.joint_dof_count), np.zeros(model.joint_dof_count)
+        a[columns], push = self._answer(self.state(at, moving), self._rest(at, moving))
+        made[columns] = inverse_dynamics(model, at, moving, a)[columns] + push
+        return made
+
+    def _answer(self, state: TaskState, rest: Array) -> tuple[Array, Array | float]:
+        """Accelerations of the columns and forces beside those they take; `rest` leads to the posture."""
         raise NotImplementedError
 
     def __call__(self, step: WorldStepContext) -> None:
         """Command the joints of a World for the next step: what `World.add_controller` calls."""
-        subject = self._subject
-        if not isinstance(subject, WorldSubject) or step._world is not subject.world:
-            raise OperationError("a controller of forces commands the World it was made for, no other")
-        if step._runtime is not subject._runtime:
-            # the World was compiled anew: the same tasks, at other indices
-            self._build(WorldSubject(subject.world, step._runtime))
+        self._follow(step)
         step.force[self._columns] = self.forces(step.q, step.v)[self._columns]
 
 
@@ -218,35 +230,25 @@ class OperationalSpaceController(TaskController):
         [0.4]
     """
 
+    @_commands
     def __init__(
         self,
         subject: Any,
         tasks: Sequence[Task] | Task,
         *,
-        joints: Any = None,
         stiffness: ArrayLike = 150.0,
         damping_ratio: float = 1.0,
-        posture: ArrayLike | None = None,
-        posture_stiffness: float = 10.0,
+        **keywords: Unpack[Commanded],
     ) -> None:
-        super().__init__(subject, tasks, joints, posture, posture_stiffness, damping_ratio)
+        super().__init__(subject, tasks, damping_ratio, **keywords)
         self._stiffness = _gains(stiffness, int(self._used.sum()), "stiffness")
 
-    def forces(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Generalized forces of the whole model, zero where nothing is commanded, (joint_dof_count,)."""
-        model, columns = self._subject.model, self._columns
-        at, moving = float_array(q, "q"), float_array(v, "v")
-        state = self.state(at, moving)
+    def _answer(self, state: TaskState, rest: Array) -> tuple[Array, float]:
         k = self._stiffness
         wanted = -k * state.error - 2.0 * self._damping_ratio * np.sqrt(k) * state.rate - state.drift
         # J a = wanted with the least M-norm from the acceleration of the posture
-        rest = self._rest(at, moving)
         pull = _task_inertia(state) @ (wanted - state.J @ rest)
-        a = np.zeros(model.joint_dof_count)
-        a[columns] = rest + state.inverse_mass @ (state.J.T @ pull)
-        made = np.zeros(model.joint_dof_count)
-        made[columns] = inverse_dynamics(model, at, moving, a)[columns]
-        return made
+        return rest + state.inverse_mass @ (state.J.T @ pull), 0.0
 
 
 class ImpedanceController(TaskController):
@@ -256,14 +258,11 @@ class ImpedanceController(TaskController):
     1985]. What the tasks leave free goes to a posture, without an effect on them.
 
     Args:
-        subject: a World; a Model for `forces` alone.
-        tasks: tasks of frames, joints and the centre of mass, of one priority; weights are 0 or 1.
-        joints: what is commanded, as in `solve_ik`.
         stiffness: of all rows [N/m or N m/rad], a number or one a row with weight 1.
         damping: of all rows [N s/m or N m s/rad], the same; None for the damping ratio 1 with the inertia
             that each row feels.
-        posture: coordinates of the whole model that the joints tend to; the present ones by default.
-        posture_stiffness: [1/s^2], as in `OperationalSpaceController`.
+
+    Other arguments are those of `OperationalSpaceController`.
 
     Example:
         >>> from worldline import kinematics as wk
@@ -271,49 +270,38 @@ class ImpedanceController(TaskController):
         >>> world = sx.World(time_step=0.001)
         >>> robot = world.add_multibody("robot")
         >>> spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(0, 0, 1))
-        >>> cart = robot.add_link("cart", robot.add_link("root"), spec, mass=3.0)
+        >>> cart = robot.add_link("cart", joint=spec, mass=3.0)
         >>> goal = wk.PositionTask(cart, (0, 0, 0), weight=(0, 0, 1))
         >>> world.add_controller("spring", wk.ImpedanceController(world, goal, stiffness=200.0))
         >>> world.add_force_element("push", lambda step: step.add_force(cart, (0, 0, 10.0)))
         >>> world.step(n=4000)
-        >>> robot.joints["slide"].position.round(6).tolist()
-        [0.05]
+        >>> cart.translation.round(6).tolist()
+        [0.0, 0.0, 0.05]
     """
 
+    @_commands
     def __init__(
         self,
         subject: Any,
         tasks: Sequence[Task] | Task,
         *,
-        joints: Any = None,
         stiffness: ArrayLike = 200.0,
         damping: ArrayLike | None = None,
-        posture: ArrayLike | None = None,
-        posture_stiffness: float = 10.0,
+        **keywords: Unpack[Commanded],
     ) -> None:
-        super().__init__(subject, tasks, joints, posture, posture_stiffness, 1.0)
+        super().__init__(subject, tasks, 1.0, **keywords)
         rows = int(self._used.sum())
         self._stiffness = _gains(stiffness, rows, "stiffness")
         self._damping = None if damping is None else _gains(damping, rows, "damping")
 
-    def forces(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Generalized forces of the whole model, zero where nothing is commanded, (joint_dof_count,)."""
-        model, columns = self._subject.model, self._columns
-        at, moving = float_array(q, "q"), float_array(v, "v")
-        state = self.state(at, moving)
+    def _answer(self, state: TaskState, rest: Array) -> tuple[Array, Array]:
         inertia = _task_inertia(state)
         damping = self._damping
         if damping is None:
             damping = 2.0 * np.sqrt(self._stiffness * np.diag(inertia))
         spring = state.J.T @ (-self._stiffness * state.error - damping * state.rate)
         # the posture acts in the null space: what of its acceleration tasks do not feel
-        rest = self._rest(at, moving)
-        rest = rest - state.inverse_mass @ (state.J.T @ (inertia @ (state.J @ rest)))
-        a = np.zeros(model.joint_dof_count)
-        a[columns] = rest
-        made = np.zeros(model.joint_dof_count)
-        made[columns] = inverse_dynamics(model, at, moving, a)[columns] + spring
-        return made
+        return rest - state.inverse_mass @ (state.J.T @ (inertia @ (state.J @ rest))), spring
 
 
 def _not_negative(value: Any, what: str) -> float:

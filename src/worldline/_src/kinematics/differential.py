@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+from worldline._src.errors import ArgumentError
 from worldline._src.facade.step_functions import WorldStepContext
+from worldline._src.kinematics.commanding import Commander
 from worldline._src.kinematics.hierarchical import Hierarchy
 from worldline._src.kinematics.problems import row_of
 from worldline._src.kinematics.quadratic_program import lexicographic_least_squares
 from worldline._src.kinematics.solve import goals_of, require_tasks
-from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
+from worldline._src.kinematics.subjects import Subject, subject_of
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, PostureTask, Task, tasks_in
 from worldline._src.math.arrays import operand
 from worldline._src.spatial.poses import Array, float_array, numbers
@@ -25,7 +26,7 @@ from worldline._src.step.evaluate import is_count
 from worldline._src.step.ik_problem import VelocityBounds
 
 
-class DifferentialIk(FixedAttributes):
+class DifferentialIk(Commander):
     """A controller that leads tasks to their goals within bounds of position, velocity and acceleration.
 
     Each call solves one small quadratic program for velocities v: the least squares of J v + gain r, where r
@@ -63,6 +64,8 @@ class DifferentialIk(FixedAttributes):
         [0.4]
     """
 
+    _what = "differential inverse kinematics"
+
     def __init__(
         self,
         subject: Any,
@@ -92,16 +95,9 @@ class DifferentialIk(FixedAttributes):
         self._targets = np.array([row.target for row in self._hierarchy.rows]).reshape(-1, 7)
         self._rest = np.zeros(subject.model.joint_dof_count)
 
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The tasks as they are now."""
-        return tuple(self._tasks)
-
     def set_task(self, index: int, task: Task) -> None:
         """Put a task of the same kind, on the same frames, in the place of another: a moving goal."""
-        if not is_count(index) or not 0 <= index < len(self._tasks):
-            raise ArgumentError(f"there are {len(self._tasks)} tasks, got index {index!r}")
-        old, place = self._tasks[index], self._hierarchy.row_of_task(index)
+        old, place = self._task(index), self._hierarchy.row_of_task(index)
         if place is None or type(task) is not type(old) or isinstance(task, PostureTask):
             raise ArgumentError(
                 "set_task changes goals of frames and of the centre of mass; make a new controller"
@@ -245,16 +241,11 @@ class DifferentialIk(FixedAttributes):
 
     def __call__(self, step: WorldStepContext) -> None:
         """Command the joints of a World for the next step: what `World.add_controller` calls."""
-        subject = self._subject
-        if not isinstance(subject, WorldSubject) or step._world is not subject.world:
-            raise OperationError(
-                "differential inverse kinematics commands the World it was made for, no other"
-            )
-        if step._runtime is not subject._runtime:
-            # the World was compiled anew: the same tasks, at other indices
-            columns, bounds = self._columns, (self._velocity, self._acceleration)
-            self._build(WorldSubject(subject.world, step._runtime))
-            self._velocity, self._acceleration = (self._moved_bound(columns, each) for each in bounds)
+        before = self._columns
+        self._follow(step)
+        if self._columns is not before:
+            self._velocity = self._moved_bound(before, self._velocity)
+            self._acceleration = self._moved_bound(before, self._acceleration)
         model, columns = self._subject.model, self._columns
         v = self.velocity(step.q, step.time_step, step.v_target)
         step.v_target[columns] = v[columns]

@@ -9,7 +9,7 @@ Model. Poses are 4x4 matrices, or position and quaternion xyzw in 7 numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -352,8 +352,27 @@ class ClosureTask(Task):
         _set(self, weight=weights_of(self.weight, 1, "weight of a closure task"))
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _DistanceTask(Task):
+    """A bound of distances, which stands above all other tasks by default."""
+
+    tolerance: float | None = 1e-6
+    priority: int = -1
+    _what: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        self._check()
+        given: Any = self
+        distance = float(numbers(given.distance, (), f"distance of {self._what}"))
+        reach = float(numbers(given.reach, (), f"reach of {self._what}"))
+        if reach <= 0.0:
+            raise ArgumentError(f"reach of {self._what} must be positive, got {reach}")
+        weight = weights_of(given.weight, 1, f"weight of {self._what}")
+        _set(self, distance=distance, reach=reach, weight=weight)
+
+
 @dataclass(frozen=True, eq=False)
-class ObstacleTask(Task):
+class ObstacleTask(_DistanceTask):
     """Shapes of bodies at a distance from obstacles: a bound, which costs nothing beyond it.
 
     Pairs of shapes that a step does not let collide do not count. Bodies, links and multibodies are those of
@@ -372,16 +391,11 @@ class ObstacleTask(Task):
     distance: float = 0.0
     reach: float = 0.1
     weight: Any = 1.0
-    tolerance: float | None = field(default=1e-6, kw_only=True)
-    priority: int = field(default=-1, kw_only=True)
-
-    def __post_init__(self) -> None:
-        self._check()
-        _set_distances(self, "an obstacle task")
+    _what: ClassVar[str] = "an obstacle task"
 
 
 @dataclass(frozen=True, eq=False)
-class SelfCollisionTask(Task):
+class SelfCollisionTask(_DistanceTask):
     """Links of a multibody at a distance from each other: a bound, which costs nothing beyond it.
 
     Links next to each other and other pairs that a step does not let collide do not count. By default it
@@ -398,20 +412,7 @@ class SelfCollisionTask(Task):
     distance: float = 0.0
     reach: float = 0.1
     weight: Any = 1.0
-    tolerance: float | None = field(default=1e-6, kw_only=True)
-    priority: int = field(default=-1, kw_only=True)
-
-    def __post_init__(self) -> None:
-        self._check()
-        _set_distances(self, "a self-collision task")
-
-
-def _set_distances(task: Any, what: str) -> None:
-    distance = float(numbers(task.distance, (), f"distance of {what}"))
-    reach = float(numbers(task.reach, (), f"reach of {what}"))
-    if reach <= 0.0:
-        raise ArgumentError(f"reach of {what} must be positive, got {reach}")
-    _set(task, distance=distance, reach=reach, weight=weights_of(task.weight, 1, f"weight of {what}"))
+    _what: ClassVar[str] = "a self-collision task"
 
 
 @dataclass(frozen=True, eq=False)

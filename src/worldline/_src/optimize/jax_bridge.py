@@ -19,13 +19,9 @@ def jax_rollout(
 ) -> Callable[[Any, Any], Any]:
     """A function of arrays (state, actions) with a `jax.custom_vjp`, which works under `jit` and `vmap`.
 
-    Args:
-        world: made with `differentiable=True`; it stays as it is.
-        controls, steps_per_action: see `ilqr`.
-
-    The function takes a state ([rollouts,] state dimension) and actions ([rollouts,] steps, m) and gives
-    states ([rollouts,] steps + 1, state dimension) of the same type, by a callback on the processor.
-    Computation is in double precision. One action is one step.
+    Arguments are those of `RolloutFunction`. The function takes a state ([rollouts,] state dimension) and
+    actions ([rollouts,] steps, m) and gives states ([rollouts,] steps + 1, state dimension) of the same type,
+    by a callback on the processor. Computation is in double precision.
     """
     try:
         import jax  # pyright: ignore[reportMissingImports]

@@ -17,13 +17,9 @@ def torch_rollout(
 ) -> Callable[[Any, Any], Any]:
     """A function of tensors (state, actions) that gives all states of a rollout and can be differentiated.
 
-    Args:
-        world: made with `differentiable=True`; it stays as it is.
-        controls, steps_per_action: see `ilqr`.
-
-    The function takes a state ([rollouts,] state dimension) and actions ([rollouts,] steps, m) on the
-    processor and gives states ([rollouts,] steps + 1, state dimension) of the same type. Computation is in
-    double precision. One action is one step.
+    Arguments are those of `RolloutFunction`. The function takes a state ([rollouts,] state dimension) and
+    actions ([rollouts,] steps, m) on the processor and gives states ([rollouts,] steps + 1, state dimension)
+    of the same type. Computation is in double precision.
     """
     try:
         import torch  # pyright: ignore[reportMissingImports]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,15 +22,19 @@ from worldline._src.errors import ArgumentError, BatchFailure, require_kind
 from worldline._src.facade import values
 from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
 from worldline._src.facade.batch.world_batch import WorldBatch
-from worldline._src.facade.closing import Closing
-from worldline._src.facade.copying import NotCopied
-from worldline._src.facade.known_names import KnownNames
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.dynamics import forward_kinematics
 from worldline._src.viewer.access import Gate
 from worldline._src.viewer.events import on_change, on_press
-from worldline._src.viewer.server import LOOPBACK, set_up_page, start_server
+from worldline._src.viewer.server import (
+    PageOptions,
+    ShownPage,
+    page_options,
+    set_up_page,
+    start_server,
+    with_page,
+)
 from worldline._src.viewer.shapes import ShapeNodes
 
 MOST = 64
@@ -42,7 +46,7 @@ _HIDDEN = -1
 _FAILED, _PICKED = np.array([220, 40, 40]), np.array([60, 130, 230])
 
 
-class BatchViewer(NotCopied, KnownNames, Closing):
+class BatchViewer(ShownPage):
     """Worlds of a batch on a page in the browser; made by `view_batch`.
 
     Buttons of the page and methods of this class do the same. Failed worlds are red, the picked one is blue.
@@ -179,17 +183,6 @@ class BatchViewer(NotCopied, KnownNames, Closing):
     # ---- what a program does
 
     @property
-    def url(self) -> str:
-        """Address of the page, with the token that lets a browser in."""
-        shown = "localhost" if self._host in (LOOPBACK, "0.0.0.0", "::") else self._host
-        return f"http://{shown}:{self.port}/?token={self._gate.token}"
-
-    @property
-    def port(self) -> int:
-        """Port of the page."""
-        return int(self._server.get_port())
-
-    @property
     def status(self) -> str:
         """What the page says: time, worlds that failed, and the picked world."""
         failures = {failure.world: failure for failure in self._batch.failures}
@@ -301,14 +294,13 @@ def _view_of_all(centre: Array, reach: float) -> View:
     return View(centre - usual_distance(reach) * forward, facing(forward, np.array([0.0, 0.0, 1.0])), 45.0)
 
 
+@with_page
 def view_batch(
     batch: WorldBatch,
     worlds: WhichWorlds = None,
     *,
     spacing: float | None = None,
-    host: str = LOOPBACK,
-    port: int = 8080,
-    fps: float = 30.0,
+    **keywords: Unpack[PageOptions],
 ) -> BatchViewer:
     """Show worlds of a batch side by side on a page in the browser, and return at once.
 
@@ -320,12 +312,7 @@ def view_batch(
         worlds: those to show, indices or a mask of bools with one entry a world; the first 64 when None.
         spacing: distance of neighbouring worlds on the page [m]; by their size when None. Nothing moves in
             the worlds themselves.
-        host: who can reach the page: this machine only by default.
-        port: of the page; the next free one when it is taken.
-        fps: frames a second.
-
-    Raises:
-        CapabilityError: viser is not installed.
+        host, port, fps: see `view`, which has the same requirements.
 
     Example:
         >>> from worldline import simulation as sx
@@ -340,6 +327,4 @@ def view_batch(
     if not len(which):
         raise ArgumentError("a page needs at least one world")
     apart = None if spacing is None else values.positive(spacing, "spacing")
-    if not 0 < values.count(port, "port") < 65536:
-        raise ArgumentError(f"a port is 1 to 65535, got {port}")
-    return BatchViewer(batch, which, apart, values.text(host, "host"), port, values.positive(fps, "fps"))
+    return BatchViewer(batch, which, apart, *page_options(**keywords))

@@ -7,16 +7,58 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from worldline._src.drawing.cameras import View, usual_distance
 from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.facade import values
+from worldline._src.facade.closing import Closing
+from worldline._src.facade.copying import NotCopied
+from worldline._src.facade.known_names import KnownNames
+from worldline._src.keywords import shared_keywords
 from worldline._src.viewer.access import Gate, guarded_servers
 from worldline._src.viewer.messages import check_messages
 
 LOOPBACK = "127.0.0.1"
+
+
+class PageOptions(TypedDict, total=False):
+    """Keywords of functions that show a page: its address and its rate."""
+
+    host: str
+    port: int
+    fps: float
+
+
+with_page = shared_keywords(PageOptions, host=LOOPBACK, port=8080, fps=30.0)
+
+
+def page_options(host: str = LOOPBACK, port: int = 8080, fps: float = 30.0) -> tuple[str, int, float]:
+    """The keywords of `PageOptions`, checked."""
+    if not 0 < values.count(port, "port") < 65536:
+        raise ArgumentError(f"a port is 1 to 65535, got {port}")
+    return values.text(host, "host"), port, values.positive(fps, "fps")
+
+
+class ShownPage(NotCopied, KnownNames, Closing):
+    """What viewers have: a page and its address."""
+
+    _host: str
+    _server: Any
+    _gate: Gate
+
+    @property
+    def url(self) -> str:
+        """Address of the page, with the token that lets a browser in."""
+        shown = "localhost" if self._host in (LOOPBACK, "0.0.0.0", "::") else self._host
+        return f"http://{shown}:{self.port}/?token={self._gate.token}"
+
+    @property
+    def port(self) -> int:
+        """Port of the page."""
+        return int(self._server.get_port())
 
 
 def check_host(host: str) -> None:

@@ -8,22 +8,18 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
-from worldline._src.facade.closing import Closing
-from worldline._src.facade.copying import NotCopied
-from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import require_world
-from worldline._src.viewer.server import LOOPBACK
+from worldline._src.viewer.server import PageOptions, ShownPage, page_options, with_page
 from worldline._src.viewer.session import Session
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class Viewer(NotCopied, KnownNames, Closing):
+class Viewer(ShownPage):
     """A World on a page in the browser; made by `view`.
 
     Buttons of the page and methods of this class do the same. Methods return when it is done.
@@ -33,22 +29,12 @@ class Viewer(NotCopied, KnownNames, Closing):
 
     def __init__(self, session: Session, host: str) -> None:
         self._session, self._host = session, host
-
-    @property
-    def url(self) -> str:
-        """Address of the page, with the token that lets a browser in."""
-        shown = "localhost" if self._host in (LOOPBACK, "0.0.0.0", "::") else self._host
-        return f"http://{shown}:{self.port}/?token={self._session.gate.token}"
-
-    @property
-    def port(self) -> int:
-        """Port of the page."""
-        return int(self._session.server.get_port())
+        self._server, self._gate = session.server, session.gate
 
     @property
     def client_count(self) -> int:
         """Browsers that look at it now."""
-        return len(self._session.server.get_clients())
+        return len(self._server.get_clients())
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
@@ -138,15 +124,14 @@ class Viewer(NotCopied, KnownNames, Closing):
         return f"<Viewer of {self._session.world!r}: {state}>"
 
 
+@with_page
 def view(
     world: World,
     *,
-    host: str = LOOPBACK,
-    port: int = 8080,
-    fps: float = 30.0,
     shadows: bool = True,
     play: bool = False,
     open_browser: bool = False,
+    **keywords: Unpack[PageOptions],
 ) -> Viewer:
     """Show a World on a page in the browser, and return at once.
 
@@ -176,15 +161,12 @@ def view(
         ...     viewer.seek(0)
     """
     require_world(world, "view")
-    rate = values.positive(fps, "fps")
-    if not 0 < values.count(port, "port") < 65536:
-        raise ArgumentError(f"a port is 1 to 65535, got {port}")
+    host, port, fps = page_options(**keywords)
     world._require_idle()
     world._live()
-    where = values.text(host, "host")
     play, open_browser = values.flag(play, "play"), values.flag(open_browser, "open_browser")
     shadows = values.flag(shadows, "shadows")
-    viewer = Viewer(Session(world, host=where, port=port, fps=rate, shadows=shadows), where)
+    viewer = Viewer(Session(world, host=host, port=port, fps=fps, shadows=shadows), host)
     if play:
         viewer.play()
     if open_browser:

@@ -8,6 +8,7 @@ all worlds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.known_names import KnownNames, returns_read_only
-from worldline._src.facade.quantities import Quantity, quantity
+from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.spatial.poses import Array, rotations
 
 if TYPE_CHECKING:
@@ -220,6 +221,11 @@ class BatchLink(_Bodies):
         return self._of(self._twists()[..., :3])
 
 
+def _of_all(read: Callable[[_Bodies], Array], doc: str) -> Reading[Array]:
+    """Numbers of all links of a multibody."""
+    return reading(lambda links: links._all._of(read(links._all)), doc)
+
+
 class BatchLinks(NamedCollection[BatchLink]):
     """Links of a multibody by name; its own properties have the numbers of all of them."""
 
@@ -229,35 +235,21 @@ class BatchLinks(NamedCollection[BatchLink]):
         self._all = _Bodies(part, f"links of {name}")
         self._all._bodies, self._all._one = np.array(list(links.values()), np.int64), False
 
-    @property
-    @returns_read_only
-    def transforms(self) -> Array:
-        """Poses in the world frame, ([worlds,] links, 4, 4)."""
-        return self._all._of(_matrices(self._all._poses()))
-
-    @property
-    @returns_read_only
-    def translations(self) -> Array:
-        """Positions of the origins, world frame [m], ([worlds,] links, 3)."""
-        return self._all._of(self._all._poses()[..., :3])
-
-    @property
-    @returns_read_only
-    def quaternions(self) -> Array:
-        """Orientations xyzw, ([worlds,] links, 4)."""
-        return self._all._of(self._all._poses()[..., 3:])
-
-    @property
-    @returns_read_only
-    def linear_velocities(self) -> Array:
-        """Velocities of the origins, world axes [m/s], ([worlds,] links, 3)."""
-        return self._all._of(self._all._twists()[..., 3:])
-
-    @property
-    @returns_read_only
-    def angular_velocities(self) -> Array:
-        """World axes [rad/s], ([worlds,] links, 3)."""
-        return self._all._of(self._all._twists()[..., :3])
+    transforms = _of_all(
+        lambda bodies: _matrices(bodies._poses()), "Poses in the world frame, ([worlds,] links, 4, 4)."
+    )
+    translations = _of_all(
+        lambda bodies: bodies._poses()[..., :3],
+        "Positions of the origins, world frame [m], ([worlds,] links, 3).",
+    )
+    quaternions = _of_all(lambda bodies: bodies._poses()[..., 3:], "Orientations xyzw, ([worlds,] links, 4).")
+    linear_velocities = _of_all(
+        lambda bodies: bodies._twists()[..., 3:],
+        "Velocities of the origins, world axes [m/s], ([worlds,] links, 3).",
+    )
+    angular_velocities = _of_all(
+        lambda bodies: bodies._twists()[..., :3], "World axes [rad/s], ([worlds,] links, 3)."
+    )
 
 
 class BatchMultibody(_Handle):
