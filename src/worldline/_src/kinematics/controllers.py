@@ -68,11 +68,10 @@ class TaskController(Commander):
         self,
         subject: Any,
         tasks: Sequence[Task] | Task,
-        damping_ratio: float,
-        *,
         joints: Any = None,
         posture: ArrayLike | None = None,
         posture_stiffness: float = 10.0,
+        damping_ratio: float = 1.0,
     ) -> None:
         self._tasks = tasks_in(tasks)
         self._joints, self._given_posture = joints, posture
@@ -240,7 +239,7 @@ class OperationalSpaceController(TaskController):
         damping_ratio: float = 1.0,
         **keywords: Unpack[Commanded],
     ) -> None:
-        super().__init__(subject, tasks, damping_ratio, **keywords)
+        super().__init__(subject, tasks, damping_ratio=damping_ratio, **keywords)
         self._stiffness = _gains(stiffness, int(self._used.sum()), "stiffness")
 
     def _answer(self, state: TaskState, rest: Array) -> tuple[Array, float]:
@@ -289,7 +288,7 @@ class ImpedanceController(TaskController):
         damping: ArrayLike | None = None,
         **keywords: Unpack[Commanded],
     ) -> None:
-        super().__init__(subject, tasks, 1.0, **keywords)
+        super().__init__(subject, tasks, **keywords)
         rows = int(self._used.sum())
         self._stiffness = _gains(stiffness, rows, "stiffness")
         self._damping = None if damping is None else _gains(damping, rows, "damping")

@@ -102,7 +102,7 @@ class WholeBodyController(TaskController):
         self.contact_forces = np.zeros((len(self._contacts), 3))
         """Forces on the robot that the last call of `forces` planned, world axes [N], (contacts, 3)."""
         every = [*own, *self._contacts]
-        super().__init__(subject, every, damping_ratio, posture=posture, posture_stiffness=posture_stiffness)
+        super().__init__(subject, every, None, posture, posture_stiffness, damping_ratio)
 
     def _build(self, subject: Subject) -> None:
         super()._build(subject)
