@@ -248,12 +248,12 @@ def test_an_option_reaches_the_viewer(parameter, monkeypatch):
 
     calls = []
 
-    class Told(Exception):
-        """The viewer has been told enough."""
+    class Shown(Exception):
+        """The viewer has all its options."""
 
     def show(world, **given):
         calls.append(given)
-        raise Told
+        raise Shown
 
     monkeypatch.setattr(viewer, "view", show)
     given, expected = SHOWN[parameter]
@@ -261,7 +261,7 @@ def test_an_option_reaches_the_viewer(parameter, monkeypatch):
     for extra in ((), given):
         plain = () if parameter == "browser" and extra else ("--no-browser",)
         done = CliRunner().invoke(app, ["view", "scene.xml", *plain, "--seconds", "0", *extra])
-        assert isinstance(done.exception, Told), done.output
+        assert isinstance(done.exception, Shown), done.output
     assert calls[0][word] != expected and calls[1][word] == expected
 
 

@@ -136,7 +136,7 @@ def test_cells_of_height_fields_are_split_as_in_mujoco():
 
 
 def test_the_ground_of_a_height_field_has_sides_and_a_base_as_in_mujoco():
-    """Rays from everywhere around the field, toward its box: hits and misses, distances, outward normals."""
+    """Rays from everywhere around the field, toward its box: which meet it, distances, outward normals."""
     rng = np.random.default_rng(6)
     distances, group = field_of_mujoco(rng)
     around = rng.normal(size=(2000, 3))

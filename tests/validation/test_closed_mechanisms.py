@@ -358,7 +358,7 @@ def test_policies_switch_between_steps_at_random():
 
 
 def driven_onto_the_ground(family: Family) -> sx.World:
-    """A slider-crank whose drive turns it until the pin of the crank hits the ground or the slide its stop."""
+    """A slider-crank whose drive turns it until the pin of the crank meets the ground or the slide its stop."""
     world = sx.World(time_step=1e-3, multibody_options=options(family))
     world.add_ground_plane()
     robot = world.add_multibody("busy")
