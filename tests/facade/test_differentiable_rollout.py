@@ -75,6 +75,46 @@ def test_losses_of_all_states_and_checkpoints():
     np.testing.assert_array_equal(world.state_vector, after)
 
 
+def test_parameters_of_a_rollout_forwards_and_in_reverse():
+    """jvp is the transpose of vjp by parameters too; both are the slope of a rollout with another mass."""
+    world, rng = cheetah(), np.random.default_rng(7)
+    torso = world.multibodies["torso"]
+    for owner, parameter in (
+        (torso.links["torso"], sx.PhysicalParameter.MASS),
+        (torso.joints["bthigh"], sx.PhysicalParameter.DAMPING),
+        (torso.links["ffoot"], sx.PhysicalParameter.FRICTION),
+        (world, sx.PhysicalParameter.GRAVITY),
+    ):
+        world.add_differentiable_parameter(owner, parameter)
+    controls = 0.1 * rng.normal(size=(10, world.control_space().dimension))
+    batch = sx.WorldBatch(world, 2)
+    start, other = world.get_state(world.state_space()), world.clone()
+    run = sx.diff.rollout(world, controls)
+    count, size = run.num_parameters, start.tangent_dimension
+    weights, p = rng.normal(size=(11, size)), rng.normal(size=count)
+    x, u = rng.normal(size=size), rng.normal(size=controls.shape)
+    back, forth = run.vjp(weights), run.jvp(x, u, p)
+    product = float(back.state @ x + np.sum(back.controls * u) + back.parameters @ p)
+    assert np.sum(weights * forth) == pytest.approx(product, rel=1e-9)
+    ends = []
+    link, mass = other.multibodies["torso"].links["torso"], torso.links["torso"].mass
+    for h in (-1e-6, 1e-6):
+        inertia = link.inertia
+        link.mass = mass + h
+        link.inertia = inertia  # which a mass takes along
+        ends.append(final(other, start, controls))
+    change = run.jvp(np.zeros(size), None, np.eye(count)[0])[-1]
+    np.testing.assert_allclose(change, (ends[1] - ends[0]) / 2e-6, rtol=1e-4, atol=1e-6)
+    runs = sx.diff.rollout(batch, np.stack([controls, controls]))
+    np.testing.assert_array_equal(
+        runs.jvp(np.stack([x, x]), None, np.stack([p, 0.0 * p])), [run.jvp(x, None, p), run.jvp(x)]
+    )
+    with pytest.raises(ValueError, match="parameter tangent"):
+        run.jvp(x, None, p[:-1])
+    with pytest.raises(ValueError, match="parameter tangents"):
+        runs.jvp(np.stack([x, x]), None, p)
+
+
 def test_what_a_rollout_is_given_is_checked():
     with pytest.raises(RuntimeError, match="differentiable=True"):
         sx.diff.rollout(sx.World(), np.zeros((3, 0)))

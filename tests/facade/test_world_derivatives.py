@@ -78,6 +78,9 @@ def test_products_are_those_of_the_matrices(mixed):
     forth = mixed.apply_step_jvp(x, u)
     whole = made.state_jacobian @ x + made.control_jacobian @ u
     np.testing.assert_allclose(forth, whole, rtol=1e-12, atol=1e-9)
+    p = rng.normal(size=len(made.parameter_names))
+    whole += made.parameter_jacobian @ p
+    np.testing.assert_allclose(mixed.apply_step_jvp(x, u, p), whole, rtol=1e-12, atol=1e-9)
 
 
 def test_derivatives_change_no_bit_of_steps():

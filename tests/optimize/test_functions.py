@@ -34,7 +34,7 @@ def test_gradients_are_those_of_differences(kind):
     x, u = world.state_vector.copy(), rng.normal(size=(4, len(rollout.action_names)))
     weights = rng.normal(size=(5, len(x)))
     states = rollout(x, u)
-    by_state, by_action = rollout.vjp(states, u, weights)
+    by_state, by_action, _ = rollout.vjp(states, u, weights)
     basis = rollout._basis(x)
     for k in range(basis.shape[1]):
         # along the tangent: state vectors have unit quaternions
@@ -50,12 +50,73 @@ def test_gradients_are_those_of_differences(kind):
         assert by_action[t, 0] == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
 
+def world_with_parameters() -> tuple[sx.World, list[str]]:
+    """A ball that slides and rolls on a plane, and an arm on a hinge; parameters of every place."""
+    world = sx.World(time_step=0.01, differentiable=True)
+    world.add_ground_plane(friction=0.4)
+    ball = world.add_rigid_body("ball", mass=1.5, inertia=0.01 * np.eye(3), position=(0.0, 0.0, 0.0999))
+    ball.add_collision_shape(sx.CollisionShape.sphere(0.1), friction=0.4)
+    ball.linear_velocity = (1.0, 0.5, 0.0)
+    robot = world.add_multibody("arm")
+    spec = sx.JointSpec(name="hinge", axis=(0, 1, 0), transform_to_parent=np.eye(4))
+    robot.add_link("link", joint=spec, mass=1.0, inertia=0.1 * np.eye(3), center_of_mass=(0.2, 0, -0.3))
+    hinge = robot.joints["hinge"]
+    hinge.damping_coefficient, hinge.position, hinge.velocity = [0.3], [0.4], [1.0]
+    for owner, parameter in (
+        (ball, sx.PhysicalParameter.MASS),
+        (ball, sx.PhysicalParameter.FRICTION),
+        (ball, sx.PhysicalParameter.SHAPE_SIZE),
+        (hinge, sx.PhysicalParameter.DAMPING),
+        (hinge, sx.PhysicalParameter.JOINT_FRAME),
+        (world, sx.PhysicalParameter.GRAVITY),
+    ):
+        world.add_differentiable_parameter(owner, parameter)
+    return world, ["ball.wrench", "arm.force"]
+
+
+@pytest.mark.parametrize("per_action", [1, 3])
+def test_gradients_by_parameters_are_those_of_differences(per_action):
+    world, controls = world_with_parameters()
+    rollout = optimize.RolloutFunction(world, controls, steps_per_action=per_action)
+    rng, p = np.random.default_rng(1), rollout.parameters
+    assert len(p) == len(rollout.parameter_names) == 13
+    x, u = world.state_vector.copy(), rng.normal(size=(4, len(rollout.action_names)))
+    states, weights = rollout(x, u), rng.normal(size=(5, len(x)))
+    np.testing.assert_array_equal(states, rollout(x, u, p))
+    made = rollout.vjp(states, u, weights)
+    for k, name in enumerate(rollout.parameter_names):
+        e = 1e-5 * max(1.0, abs(p[k])) * np.eye(len(p))[k]
+        slope = np.sum(weights * (rollout(x, u, p + e) - rollout(x, u, p - e))) / (2.0 * e[k])
+        assert made.parameters[k] == pytest.approx(slope, rel=2e-5, abs=2e-6), name
+    # what was given before leaves no trace, also in frames
+    np.testing.assert_array_equal(states, rollout(x, u))
+
+
+def test_rollouts_have_parameters_of_their_own_or_share_them():
+    world, controls = world_with_parameters()
+    rollout, rng = optimize.RolloutFunction(world, controls), np.random.default_rng(2)
+    x, u = np.tile(world.state_vector, (2, 1)), rng.normal(size=(2, 3, len(rollout.action_names)))
+    p = rollout.parameters * np.array([[1.0], [1.2]])
+    states, weights = rollout(x, u, p), rng.normal(size=(2, 4, x.shape[1]))
+    made = rollout.vjp(states, u, weights, p)
+    assert made.parameters.shape == p.shape
+    for k in range(2):
+        np.testing.assert_array_equal(states[k], rollout(x[k], u[k], p[k]))
+        alone = rollout.vjp(states[k], u[k], weights[k], p[k])
+        np.testing.assert_array_equal(made.parameters[k], alone.parameters)
+    shared = rollout.vjp(rollout(x, u, p[1]), u, weights, p[1])
+    each = rollout.vjp(rollout(x, u, p[1]), u, weights, np.tile(p[1], (2, 1)))
+    np.testing.assert_allclose(shared.parameters, each.parameters.sum(0), rtol=1e-12)
+    with pytest.raises(ValueError, match="parameters must have shape"):
+        rollout(x, u, p[:, :3])
+
+
 def test_rollouts_side_by_side_are_those_alone():
     world, controls = world_of("box")
     rollout, rng = optimize.RolloutFunction(world, controls), np.random.default_rng(0)
     x, u = np.tile(world.state_vector, (3, 1)), rng.normal(size=(3, 4, 6))
     states, weights = rollout(x, u), rng.normal(size=(3, 5, 13))
-    by_state, by_action = rollout.vjp(states, u, weights)
+    by_state, by_action, _ = rollout.vjp(states, u, weights)
     for k in range(3):
         np.testing.assert_array_equal(states[k], rollout(x[k], u[k]))
         alone = rollout.vjp(states[k], u[k], weights[k])
@@ -90,6 +151,13 @@ def test_pytorch_goes_through_a_rollout():
             (again(shift) - again(-shift)) / 2e-5, rel=1e-5, abs=1e-8
         )
     single = function(x.float(), u.detach().float())
+    world.add_differentiable_parameter(world.rigid_bodies["box"], sx.PhysicalParameter.MASS)
+    function, mass = optimize.torch_rollout(world, controls), torch.tensor([3.0], dtype=torch.float64)
+    mass.requires_grad_()
+    pushed = torch.ones((3, 6), dtype=torch.float64)
+    function(x[0], pushed, mass)[-1, 7].backward()
+    # the speed along x is F t / m
+    assert float(mass.grad) == pytest.approx(-3 * H / 9.0, rel=1e-9)
     assert single.dtype == torch.float32
 
 
@@ -112,6 +180,14 @@ def test_jax_goes_through_a_rollout():
         )
     both = jax.vmap(jax.grad(loss))(np.stack([u, 2.0 * u]))
     np.testing.assert_allclose(both[0], gradient, rtol=1e-12)
+    world.add_differentiable_parameter(world.rigid_bodies["box"], sx.PhysicalParameter.MASS)
+    function = optimize.jax_rollout(world, controls)
+    by_mass = jax.grad(lambda mass: function(x, np.ones((3, 6)), mass)[-1, 7])(np.array([3.0]))
+    assert float(by_mass[0]) == pytest.approx(-3 * H / 9.0, rel=1e-9)
+    slopes = jax.vmap(jax.grad(lambda mass: function(x, np.ones((3, 6)), mass)[-1, 7]))(
+        np.array([[3.0], [6.0]])
+    )
+    np.testing.assert_allclose(slopes[:, 0], [-3 * H / 9.0, -3 * H / 36.0], rtol=1e-9)
 
 
 def test_scipy_minimises_the_cost_of_a_rollout():

@@ -27,7 +27,8 @@ HOSTILE = (float("nan"), 10**400, 1 + 2j, np.ma.array([1.0, 2.0], mask=[0, 1]), 
 
 def box(mass=1.0):
     world = sx.World(time_step=0.01, gravity=(0, 0, 0), differentiable=True)
-    world.add_rigid_body("box", mass=mass, inertia=(1.0, 2.0, 3.0), angular_velocity=(1, 2, 3))
+    made = world.add_rigid_body("box", mass=mass, inertia=(1.0, 2.0, 3.0), angular_velocity=(1, 2, 3))
+    world.add_differentiable_parameter(made, sx.PhysicalParameter.CENTER_OF_MASS)
     return world
 
 
@@ -46,6 +47,7 @@ JVP = called(
     lambda **given: run().jvp(**given),
     state=(np.ones(12), 2.0 * np.ones(12)),
     controls=(..., np.ones((5, 6))),
+    parameters=(..., [1.0, 0.0, 0.0]),
 )
 VJP = called(
     lambda **given: np.concatenate([part.ravel() for part in run().vjp(**given)]),
@@ -67,6 +69,7 @@ BATCH_JVP = called(
     lambda **given: together().jvp(**given),
     states=(np.ones((2, 12)), 2.0 * np.ones((2, 12))),
     controls=(..., np.ones((2, 5, 6))),
+    parameters=(..., np.eye(3)[:2]),
 )
 BATCH_VJP = called(
     lambda **given: np.concatenate([part.ravel() for part in together().vjp(**given)]),
@@ -80,6 +83,7 @@ BATCH_STEP_JVP = called(
     lambda **given: batch().apply_step_jvp(**given),
     state=(np.ones((2, 12)), 2.0 * np.ones((2, 12))),
     control=(..., np.ones((2, 6))),
+    parameter=(..., np.eye(3)[:2]),
     threads=Refused(lambda: batch().apply_step_jvp(np.ones((2, 12)), threads=-1), "threads"),
 )
 BATCH_STEP_VJP = called(

@@ -194,7 +194,7 @@ TABLES = {
 }
 BRIDGES = {"jax_rollout", "torch_rollout"}
 """Thin functions over RolloutFunction, with its parameters."""
-RESULTS = {"Cost", "Expansion", "IdentificationResult", "Iteration", "TrajectoryResult"}
+RESULTS = {"Cost", "Expansion", "FunctionGradient", "IdentificationResult", "Iteration", "TrajectoryResult"}
 
 
 @rows(**TABLES)

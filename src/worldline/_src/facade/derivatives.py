@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import OperationError
-from worldline._src.facade import parameter_derivatives, state_vectors, values
+from worldline._src.facade import parameter_derivatives, physical_parameters, state_vectors, values
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.phantom_contacts import phantom_terms
 from worldline._src.facade.physical_parameters import Numbers, numbered, numbers_of
@@ -162,8 +162,13 @@ def apply_step_vjp(world: WorldRuntime, loss_gradient: VectorLike) -> StepGradie
     return StepGradient(g @ A, g @ B, by_parameter)
 
 
-def apply_step_jvp(world: WorldRuntime, state: Array, control: Array | None) -> Array:
+def apply_step_jvp(
+    world: WorldRuntime, state: Array, control: Array | None, parameter: Array | None = None
+) -> Array:
     """See `World.apply_step_jvp`."""
+    if parameter is not None:
+        p = values.dof_vector(parameter, physical_parameters.count(world), "parameter tangent")
+        return apply_step_jvp(world, state, control) + parameter_jacobian(world) @ p
     tangent, layout = require_tangent(world), _layout(world)
     x = values.dof_vector(state, len(layout.state_names), "state tangent")
     u = np.zeros(len(layout.control_names))

@@ -59,17 +59,25 @@ class DifferentiableRollout(FixedAttributes):
     def __repr__(self) -> str:
         return f"DifferentiableRollout({len(self.controls)} steps)"
 
+    @property
+    def num_parameters(self) -> int:
+        """Numbers of all parameters that the World had when it was stepped."""
+        return self._clone.num_differentiable_parameters
+
     def _step(self, t: int) -> None:
         """Make step `t` once more."""
         state_vectors.set_vector(self._clone, self.controls[t], "controls", control=True)
         self._clone.step()
 
-    def jvp(self, state: VectorLike, controls: VectorLike | None = None) -> Array:
-        """Changes of all states along a change of the first one and of the controls.
+    def jvp(
+        self, state: VectorLike, controls: VectorLike | None = None, parameters: VectorLike | None = None
+    ) -> Array:
+        """Changes of all states along a change of the first one, of the controls and of the parameters.
 
         Args:
             state: on the tangent of the first state, (tangent dimension,).
             controls: (steps, control dimension); zero when None.
+            parameters: (their numbers,); zero when None.
 
         Returns:
             Tangents of the states, (steps + 1, tangent dimension).
@@ -79,12 +87,15 @@ class DifferentiableRollout(FixedAttributes):
         u = np.zeros(self.controls.shape)
         if controls is not None:
             u = values.shaped(controls, self.controls.shape, "control tangents")
+        p = None
+        if parameters is not None:
+            p = values.dof_vector(parameters, self.num_parameters, "parameter tangent")
         self._clone.set_state(self._start)
         out = np.empty((len(self.controls) + 1, size))
         out[0] = x
         for t in range(len(self.controls)):
             self._step(t)
-            out[t + 1] = derivatives.apply_step_jvp(self._clone, out[t], u[t])
+            out[t + 1] = derivatives.apply_step_jvp(self._clone, out[t], u[t], p)
         return out
 
     def vjp(self, d_loss_d_states: VectorLike) -> RolloutGradient:
@@ -103,7 +114,7 @@ class DifferentiableRollout(FixedAttributes):
             by_state = values.shaped(given, by_state.shape, "d_loss_d_states")
         stride, clone = _stride(steps), self._clone
         g, by_control = by_state[-1].copy(), np.zeros(self.controls.shape)
-        by_parameter = np.zeros(clone.num_differentiable_parameters)
+        by_parameter = np.zeros(self.num_parameters)
         for first in range((steps - 1) // stride * stride, -1, -stride):
             clone.set_state(self._checkpoints[first // stride])
             starts: list[dict[str, Array]] = []

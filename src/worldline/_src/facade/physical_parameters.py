@@ -161,6 +161,11 @@ def numbers_of(world: WorldRuntime, one: Parameter) -> Numbers:
     return Numbers(Place.MODEL, array, rows, numbered(base, len(rows)), False)
 
 
+def count(world: WorldRuntime) -> int:
+    """Numbers of all parameters of a World."""
+    return sum(len(numbers_of(world, one).rows) for one in world._parameters)
+
+
 def _of_shapes(runtime: Runtime, parameter: PhysicalParameter, body: int, base: str) -> Numbers:
     """Friction, restitution or sizes of all shapes of a body that can touch others."""
     place, array, column = _OF_SHAPES[parameter]
@@ -228,8 +233,16 @@ def shift(runtime: Runtime, numbers: Numbers, change: Array) -> None:
 
 
 def write(runtime: Runtime, numbers: Numbers, values: Array) -> None:
-    """Set the numbers of a World that is there to be changed; see `shift`."""
-    shift(runtime, numbers, np.asarray(values) - read(runtime, numbers))
+    """Set the numbers of a World that is there to be changed; frames are displaced. See `shift`."""
+    if numbers.place is Place.FRAME:
+        shift(runtime, numbers, values)
+        return
+    of_model = numbers.place is Place.MODEL
+    array = np.array(getattr(runtime.model, numbers.array)) if of_model else _column(runtime, numbers)
+    for row, x in zip(numbers.rows, values, strict=True):
+        array[row] = x
+    if of_model:
+        runtime.update(**{numbers.array: array})
 
 
 def take_over(target: Runtime, source: Runtime, numbers: Numbers) -> None:

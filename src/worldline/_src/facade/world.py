@@ -1797,12 +1797,15 @@ class World(KnownNames):
         """
         return derivatives.apply_step_vjp(self, d_loss_d_next_state)
 
-    def apply_step_jvp(self, state: VectorLike, control: VectorLike | None = None) -> Array:
+    def apply_step_jvp(
+        self, state: VectorLike, control: VectorLike | None = None, parameter: VectorLike | None = None
+    ) -> Array:
         """The change of the state after the last step along a change of what it began with.
 
         Args:
             state: on the tangent of the state, (dimension of the tangent,).
             control: (dimension of the control space,); zero when None.
+            parameter: (numbers of `add_differentiable_parameter`,); zero when None.
 
         Example:
             >>> import numpy as np
@@ -1813,8 +1816,12 @@ class World(KnownNames):
             >>> world.apply_step_jvp(np.eye(12)[8])[[2, 8]].round(9).tolist()
             [0.01, 1.0]
         """
-        given = None if control is None else values.array(control, "control tangent")
-        return derivatives.apply_step_jvp(self, values.array(state, "state tangent"), given)
+        return derivatives.apply_step_jvp(
+            self,
+            values.array(state, "state tangent"),
+            None if control is None else values.array(control, "control tangent"),
+            None if parameter is None else values.array(parameter, "parameter tangent"),
+        )
 
     def add_differentiable_parameter(
         self,
@@ -1850,7 +1857,7 @@ class World(KnownNames):
     @property
     def num_differentiable_parameters(self) -> int:
         """Numbers of all parameters that were added: columns of `parameter_jacobian`."""
-        return sum(len(physical_parameters.numbers_of(self, one).rows) for one in self._parameters)
+        return physical_parameters.count(self)
 
     def check_derivatives(self, *, step: float = 1e-6) -> DerivativeCheck:
         """Compare derivatives of the last step by state and controls with central differences.

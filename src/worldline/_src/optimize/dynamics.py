@@ -43,7 +43,7 @@ class SteppedWorld:
         if not self.world.is_simulation_mode:
             self.world.enter_simulation_mode()
         whole = self.world.get_state(self.world.state_space())
-        self._manifold = whole._manifold
+        self._whole, self._manifold = whole, whole._manifold
         self.tangents = whole.tangent_dimension
         self.state_names = tuple(
             name for owner, size in whole.tangent_sizes.items() for name in numbered(owner, size)
@@ -72,7 +72,8 @@ class SteppedWorld:
         return self._controls[self._columns].copy()
 
     def set(self, x: Array) -> None:
-        """Put the World into a state."""
+        """Put the World into a state; what the solver kept of steps before is forgotten."""
+        self.world.set_state(self._whole)
         state_vectors.set_vector(self.world, x, "state")
 
     def _act(self, u: Array) -> None:
@@ -98,6 +99,26 @@ class SteppedWorld:
             by_state, by_control = derivatives.jacobians(self.world)
             A, B = by_state @ A, by_state @ B + by_control[:, self._columns]
         return state_vectors.get_vector(self.world).copy(), A, B
+
+    def pull_back(self, u: Array, g: Array) -> tuple[Array, Array, Array]:
+        """Gradients by state, action and parameters from `g`, that by the state after the action.
+
+        The World is in the state before the action.
+        """
+        self._act(u)
+        starts: list[dict[str, Array]] = []
+        for _ in range(self.repeat):
+            self.world.step()
+            starts.append(derivatives.require_tangent(self.world).saved())
+        by_action = np.zeros(len(self._columns))
+        by_parameter = np.zeros(self.world.num_differentiable_parameters)
+        tangent = derivatives.require_tangent(self.world)
+        while starts:
+            tangent.return_to(starts.pop())
+            g, by_control, by_own = derivatives.apply_step_vjp(self.world, g)
+            by_action += by_control[self._columns]
+            by_parameter += by_own
+        return g, by_action, by_parameter
 
     def difference(self, a: Array, b: Array) -> Array:
         """The tangent that leads from state a to state b."""

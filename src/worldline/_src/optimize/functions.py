@@ -16,20 +16,38 @@ import numpy as np
 from worldline._src.errors import ArgumentError, FixedAttributes, ShapeError
 from worldline._src.facade import values
 from worldline._src.facade.world import World
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import MOST_STEPS, SteppedWorld
-from worldline._src.spatial.poses import Array, VectorLike, float_array
+from worldline._src.optimize.parameters import ParameterVector
+from worldline._src.spatial.poses import Array, VectorLike, float_array, read_only
+
+
+class FunctionGradient(NamedTuple):
+    """The gradient of a loss by what a `RolloutFunction` was given."""
+
+    state: Array
+    """By the first state, ([rollouts,] state dimension)."""
+    actions: Array
+    """By the actions, ([rollouts,] steps, m)."""
+    parameters: Array
+    """By the parameters, of their shape: summed over the rollouts that share them."""
 
 
 class RolloutFunction(FixedAttributes):
-    """States of a rollout as a function of its first state and its actions, with products by vectors.
+    """States of a rollout as a function of first state, actions and parameters, with products by vectors.
 
     Args:
         world: made with `differentiable=True`; it stays as it is.
         controls, steps_per_action: see `ilqr`.
 
-    States are vectors of `World.state_space()`. Leading dimensions are rollouts side by side, one after the
-    other.
+    States are vectors of `World.state_space()`, parameters those of `World.add_differentiable_parameter`.
+    Leading dimensions are rollouts, made one after the other.
+
+    Attributes:
+        action_names: (m,).
+        parameter_names: (p,).
+        parameters: what the World has, (p,); frames of joints are given as displacements from there.
 
     Example:
         >>> import numpy as np
@@ -43,8 +61,15 @@ class RolloutFunction(FixedAttributes):
         (6, 13)
         >>> loss = np.zeros((6, 13))
         >>> loss[-1, 7] = 1.0  # the last velocity along x: h / m for each action
-        >>> rollout.vjp(states, np.ones((5, 1)), loss)[1].round(9).ravel().tolist()
+        >>> rollout.vjp(states, np.ones((5, 1)), loss).actions.round(9).ravel().tolist()
         [0.05, 0.05, 0.05, 0.05, 0.05]
+        >>> world.add_differentiable_parameter(box, sx.PhysicalParameter.MASS)
+        >>> rollout = optimize.RolloutFunction(world, ["box.wrench[3]"])
+        >>> states = rollout(world.state_vector, np.ones((5, 1)), [4.0])  # half as fast with twice the mass
+        >>> states[-1, 7].round(9).item()
+        0.125
+        >>> rollout.vjp(states, np.ones((5, 1)), loss, [4.0]).parameters.round(9).tolist()  # -v / m
+        [-0.03125]
     """
 
     def __init__(
@@ -53,8 +78,12 @@ class RolloutFunction(FixedAttributes):
         self._system = SteppedWorld(world, controls, steps_per_action)
         self.state_dimension = self._system.world.state_space().dimension
         self.action_names = self._system.action_names
+        self._vector = ParameterVector(self._system.world)
+        self.parameter_names, self.parameters = self._vector.names, read_only(self._vector.start)
 
-    def _checked(self, state: VectorLike, actions: VectorLike) -> tuple[Array, Array]:
+    def _checked(
+        self, state: VectorLike, actions: VectorLike, parameters: VectorLike | None
+    ) -> tuple[Array, Array, Array]:
         x, u = float_array(state, "state"), float_array(actions, "actions")
         m = len(self.action_names)
         if x.shape[-1:] != (self.state_dimension,) or u.ndim != x.ndim + 1 or u.shape[-1] != m:
@@ -64,44 +93,66 @@ class RolloutFunction(FixedAttributes):
             )
         if x.shape[:-1] != u.shape[:-2]:
             raise ShapeError(f"state and actions must be of as many rollouts, got {x.shape} and {u.shape}")
-        return x, u
+        p = self.parameters if parameters is None else float_array(parameters, "parameters")
+        count = len(self.parameters)
+        if p.shape not in ((count,), (*x.shape[:-1], count)):
+            raise ShapeError(f"parameters must have shape ([rollouts,] {count}), got {p.shape}")
+        return x, u, p
 
-    def __call__(self, state: VectorLike, actions: VectorLike) -> Array:
-        """States before every action and after the last, ([rollouts,] steps + 1, state dimension)."""
-        x, u = self._checked(state, actions)
+    def __call__(self, state: VectorLike, actions: VectorLike, parameters: VectorLike | None = None) -> Array:
+        """States before every action and after the last, ([rollouts,] steps + 1, state dimension).
+
+        Args:
+            state: the first state, ([rollouts,] state dimension).
+            actions: ([rollouts,] steps, m).
+            parameters: of each rollout, ([rollouts,] p), or of all of them, (p,); those that the World has
+                when None.
+        """
+        x, u, p = self._checked(state, actions, parameters)
         out = np.empty((*u.shape[:-2], u.shape[-2] + 1, self.state_dimension))
         for k in np.ndindex(u.shape[:-2]):
+            self._vector.put(p if p.ndim == 1 else p[k])
             out[(*k, 0)] = x[k]
             self._system.set(x[k])
             for t, action in enumerate(u[k]):
                 out[(*k, t + 1)] = self._system.advance(action)
         return out
 
-    def vjp(self, states: VectorLike, actions: VectorLike, by_states: VectorLike) -> tuple[Array, Array]:
-        """Gradients of a loss by the first state and by the actions, from those by all states.
+    def vjp(
+        self,
+        states: VectorLike,
+        actions: VectorLike,
+        by_states: VectorLike,
+        parameters: VectorLike | None = None,
+    ) -> FunctionGradient:
+        """Gradients of a loss by first state, actions and parameters, from those by all states.
 
         Args:
             states: what the function gave, ([rollouts,] steps + 1, state dimension).
             actions: what it was given, ([rollouts,] steps, m).
             by_states: gradient by `states`, of their shape.
+            parameters: what it was given.
         """
         x = float_array(states, "states")
         if x.ndim < 2 or not x.shape[-2]:
             raise ShapeError(f"states must have shape ([rollouts,] steps + 1, states), got {x.shape}")
-        _, u = self._checked(x[..., 0, :], actions)
+        _, u, p = self._checked(x[..., 0, :], actions, parameters)
         g = float_array(by_states, "gradient by states")
         if g.shape != x.shape or x.shape[:-1] != (*u.shape[:-2], u.shape[-2] + 1):
             raise ShapeError(f"states {x.shape}, their gradient {g.shape} and actions {u.shape} do not match")
         by_first, by_actions = np.zeros((*u.shape[:-2], self.state_dimension)), np.zeros(u.shape)
+        by_parameters = np.zeros(p.shape)
         for k in np.ndindex(u.shape[:-2]):
+            own = () if p.ndim == 1 else k
+            self._vector.put(p[own])
             h = self._basis(x[(*k, -1)]).T @ g[(*k, -1)]
             for t in range(u.shape[-2] - 1, -1, -1):
                 self._system.set(x[(*k, t)])
-                _, A, B = self._system.advance_and_differentiate(u[(*k, t)])
-                by_actions[(*k, t)] = h @ B
-                h = h @ A + self._basis(x[(*k, t)]).T @ g[(*k, t)]
+                h, by_actions[(*k, t)], by_own = self._system.pull_back(u[(*k, t)], h)
+                by_parameters[own] += by_own
+                h = h + self._basis(x[(*k, t)]).T @ g[(*k, t)]
             by_first[k] = np.linalg.pinv(self._basis(x[(*k, 0)])).T @ h
-        return by_first, by_actions
+        return FunctionGradient(by_first, by_actions, by_parameters)
 
     def _basis(self, x: Array) -> Array:
         return self._system.basis(x)

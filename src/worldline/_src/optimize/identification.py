@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError, ShapeError, StepFailure
-from worldline._src.facade import derivatives, physical_parameters
+from worldline._src.facade import derivatives
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.world import World
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.costs import Weights
 from worldline._src.optimize.dynamics import SteppedWorld
+from worldline._src.optimize.parameters import ParameterVector
 from worldline._src.optimize.results import Iteration, Progress, axes_of, check_run, tell
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
@@ -115,20 +116,7 @@ class _Problem:
         self.window = window
         self.unknown = np.flatnonzero(np.isfinite(scale) & system.movable)
         """Tangents of first states that are searched for; the others are taken as measured."""
-        world = system.world
-        self.numbers = [physical_parameters.numbers_of(world, one) for one in world._parameters]
-        self.names = tuple(name for one in self.numbers for name in one.names)
-        self.origins = [physical_parameters.read(world._live(), one) for one in self.numbers]
-        self._placed = np.concatenate(self.origins)
-
-    def put(self, values: Array) -> None:
-        """Give the World parameters."""
-        runtime, start = self.system.world._live(), 0
-        for numbers in self.numbers:
-            part = slice(start, start + len(numbers.rows))
-            physical_parameters.shift(runtime, numbers, values[part] - self._placed[part])
-            start = part.stop
-        self._placed = values.copy()
+        self.vector = ParameterVector(system.world)
 
     def moved(self, x: Array, change: Array) -> Array:
         """A first state after a change of its unknown tangents."""
@@ -140,7 +128,7 @@ class _Problem:
         """Bounds of parameters; those that cannot be negative stay above a thousandth of what they were."""
         low, high = [], []
         for one, numbers, origin in zip(
-            self.system.world._parameters, self.numbers, self.origins, strict=True
+            self.system.world._parameters, self.vector.numbers, self.vector.parts, strict=True
         ):
             least = np.full(len(origin), -np.inf) if numbers.signed else 1e-3 * origin
             low.append(least if one.lower is None else np.full(len(origin), one.lower))
@@ -149,7 +137,7 @@ class _Problem:
 
     def evaluate(self, first_states: Array, derive: bool) -> _Fit:
         """States from the beginnings of windows, and their equations if asked for."""
-        system, n, p = self.system, self.system.tangents, len(self.names)
+        system, n, p = self.system, self.system.tangents, len(self.vector.names)
         fitted = np.empty_like(self.y)
         cost, H, g, windows = 0.0, np.zeros((p, p)), np.zeros(p), []
         for x0, first in zip(first_states, self.firsts, strict=True):
@@ -243,7 +231,7 @@ def identify(
         raise ArgumentError(f"window must be 1 or more steps, got {window!r}")
     check_run(iterations, tolerance, progress)
     problem = _Problem(system, y, u, scale, window or len(u))
-    values, x0 = np.concatenate(problem.origins), y[problem.firsts].copy()
+    values, x0 = problem.vector.start, y[problem.firsts].copy()
     low, high = problem.bounds()
     damping, history, converged = _DAMPING, [], False
     fit = problem.evaluate(x0, True)
@@ -254,7 +242,7 @@ def identify(
             step, moves = _solve(fit, damping)
             trial = np.clip(values + step, low, high)
             starts = np.array([problem.moved(x, d) for x, d in zip(x0, moves, strict=True)])
-            problem.put(trial)
+            problem.vector.put(trial)
             try:
                 cost = problem.evaluate(starts, False).cost
             except StepFailure:
@@ -266,7 +254,7 @@ def identify(
             else:
                 damping = max(_DAMPING, damping * _FACTOR)
         if not taken:
-            problem.put(values)
+            problem.vector.put(values)
             converged = True
             break
         fit = problem.evaluate(x0, True)
@@ -281,9 +269,9 @@ def identify(
     deviation = np.sqrt(np.maximum(np.diag(np.linalg.pinv(reduced)) * left, 0.0))
     origin = y[0]
     return IdentificationResult(
-        problem.names,
+        problem.vector.names,
         values,
-        np.concatenate(problem.origins),
+        problem.vector.start,
         deviation,
         fit.cost,
         converged,

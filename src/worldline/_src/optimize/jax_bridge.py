@@ -16,12 +16,13 @@ from worldline._src.optimize.functions import RolloutFunction
 
 def jax_rollout(
     world: World, controls: Sequence[str] | None = None, *, steps_per_action: int = 1
-) -> Callable[[Any, Any], Any]:
-    """A function of arrays (state, actions) with a `jax.custom_vjp`, which works under `jit` and `vmap`.
+) -> Callable[..., Any]:
+    """A function of arrays (state, actions, parameters) with a `jax.custom_vjp`, for `jit` and `vmap` too.
 
-    Arguments are those of `RolloutFunction`. The function takes a state ([rollouts,] state dimension) and
-    actions ([rollouts,] steps, m) and gives states ([rollouts,] steps + 1, state dimension) of the same type,
-    by a callback on the processor. Computation is in double precision.
+    Arguments are those of `RolloutFunction`. The function takes a state ([rollouts,] state dimension),
+    actions ([rollouts,] steps, m) and, if they are not those of the World, parameters ([rollouts,] p), and
+    gives states ([rollouts,] steps + 1, state dimension) of the type of the state, by a callback on the
+    processor. Computation is in double precision.
     """
     try:
         import jax  # pyright: ignore[reportMissingImports]
@@ -29,38 +30,41 @@ def jax_rollout(
         raise CapabilityError("jax_rollout needs JAX: pip install jax") from error
     rollout = RolloutFunction(world, controls, steps_per_action=steps_per_action)
 
-    def forward(state: Any, actions: Any) -> Any:
-        return rollout(state, actions).astype(state.dtype)
+    def forward(state: Any, actions: Any, parameters: Any) -> Any:
+        return rollout(state, actions, parameters).astype(state.dtype)
 
-    def backward(states: Any, actions: Any, by_states: Any) -> Any:
-        by_first, by_actions = rollout.vjp(states, actions, by_states)
-        return by_first.astype(states.dtype), by_actions.astype(actions.dtype)
+    def backward(states: Any, by_states: Any, *given: Any) -> Any:
+        made = rollout.vjp(states, given[0], by_states, given[1])
+        return tuple(g.astype(one.dtype) for g, one in zip(made, (states, *given), strict=True))
+
+    def called(function: Callable[..., Any], result: Any, *given: Any) -> Any:
+        return jax.pure_callback(
+            lambda *arrays: function(*map(np.asarray, arrays)), result, *given, vmap_method="sequential"
+        )
 
     def shaped(shape: tuple[int, ...], like: Any) -> Any:
         return jax.ShapeDtypeStruct(shape, like.dtype)
 
     @jax.custom_vjp
-    def function(state: Any, actions: Any) -> Any:
+    def states_of(state: Any, actions: Any, parameters: Any) -> Any:
         out = shaped((*actions.shape[:-2], actions.shape[-2] + 1, state.shape[-1]), state)
-        return jax.pure_callback(
-            lambda x, u: forward(np.asarray(x), np.asarray(u)), out, state, actions, vmap_method="sequential"
-        )
+        return called(forward, out, state, actions, parameters)
 
-    def keep(state: Any, actions: Any) -> Any:
-        states = function(state, actions)
-        return states, (states, actions)
+    def keep(state: Any, actions: Any, parameters: Any) -> Any:
+        states = states_of(state, actions, parameters)
+        return states, (states, actions, parameters)
 
     def apply(kept: Any, by_states: Any) -> Any:
-        states, actions = kept
-        first = (*states.shape[:-2], states.shape[-1])
-        return jax.pure_callback(
-            lambda x, u, g: backward(np.asarray(x), np.asarray(u), np.asarray(g)),
-            (shaped(first, states), shaped(actions.shape, actions)),
-            states,
-            actions,
-            by_states,
-            vmap_method="sequential",
+        states, *given = kept
+        first = shaped((*states.shape[:-2], states.shape[-1]), states)
+        return called(
+            backward, (first, *(shaped(one.shape, one) for one in given)), states, by_states, *given
         )
 
-    function.defvjp(keep, apply)
+    states_of.defvjp(keep, apply)
+
+    def function(state: Any, actions: Any, parameters: Any = None) -> Any:
+        own = jax.numpy.asarray(rollout.parameters) if parameters is None else parameters
+        return states_of(state, actions, own)
+
     return function

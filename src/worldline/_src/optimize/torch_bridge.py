@@ -14,12 +14,13 @@ from worldline._src.optimize.functions import RolloutFunction
 
 def torch_rollout(
     world: World, controls: Sequence[str] | None = None, *, steps_per_action: int = 1
-) -> Callable[[Any, Any], Any]:
-    """A function of tensors (state, actions) that gives all states of a rollout and can be differentiated.
+) -> Callable[..., Any]:
+    """A function of tensors (state, actions, parameters) that gives all states of a rollout, with gradients.
 
-    Arguments are those of `RolloutFunction`. The function takes a state ([rollouts,] state dimension) and
-    actions ([rollouts,] steps, m) on the processor and gives states ([rollouts,] steps + 1, state dimension)
-    of the same type. Computation is in double precision.
+    Arguments are those of `RolloutFunction`. The function takes a state ([rollouts,] state dimension),
+    actions ([rollouts,] steps, m) and, if they are not those of the World, parameters ([rollouts,] p), and
+    gives states ([rollouts,] steps + 1, state dimension) of the type of the state. Computation is in double
+    precision, on the processor.
     """
     try:
         import torch  # pyright: ignore[reportMissingImports]
@@ -31,17 +32,22 @@ def torch_rollout(
         """See `RolloutFunction`."""
 
         @staticmethod
-        def forward(ctx: Any, state: Any, actions: Any) -> Any:
-            x, u = (given.detach().cpu().double().numpy() for given in (state, actions))
-            states = torch.from_numpy(rollout(x, u))
-            ctx.save_for_backward(states, torch.from_numpy(u))
-            ctx.kinds = state.dtype, actions.dtype
+        def forward(ctx: Any, state: Any, actions: Any, parameters: Any) -> Any:
+            x, u, p = (given.detach().cpu().double() for given in (state, actions, parameters))
+            states = torch.from_numpy(rollout(x.numpy(), u.numpy(), p.numpy()))
+            ctx.save_for_backward(states, u, p)
+            ctx.kinds = state.dtype, actions.dtype, parameters.dtype
             return states.to(state.dtype)
 
         @staticmethod
         def backward(ctx: Any, *by_states: Any) -> Any:
-            states, actions = ctx.saved_tensors
-            made = rollout.vjp(states.numpy(), actions.numpy(), by_states[0].detach().cpu().double().numpy())
+            states, actions, parameters = (one.numpy() for one in ctx.saved_tensors)
+            given = by_states[0].detach().cpu().double().numpy()
+            made = rollout.vjp(states, actions, given, parameters)
             return tuple(torch.from_numpy(g).to(kind) for g, kind in zip(made, ctx.kinds, strict=True))
 
-    return Rollout.apply
+    def function(state: Any, actions: Any, parameters: Any = None) -> Any:
+        own = torch.from_numpy(rollout.parameters.copy()) if parameters is None else parameters
+        return Rollout.apply(state, actions, own)
+
+    return function

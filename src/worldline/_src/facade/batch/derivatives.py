@@ -94,22 +94,26 @@ def apply_step_vjp(batch: WorldBatch, loss_gradient: VectorLike, threads: int) -
     return StepGradient(*(np.array(part) for part in zip(*made, strict=True)))
 
 
-def apply_step_jvp(batch: WorldBatch, state: VectorLike, control: VectorLike | None, threads: int) -> Array:
+def apply_step_jvp(
+    batch: WorldBatch,
+    state: VectorLike,
+    control: VectorLike | None,
+    parameter: VectorLike | None,
+    threads: int,
+) -> Array:
     """See `WorldBatch.apply_step_jvp`."""
     workers, worlds = workers_of(threads, None), _differentiable_worlds(batch, batch._which)
-    first = worlds[0]
-    x = values.shaped(
-        state, (len(worlds), first.get_state(first.state_space()).tangent_dimension), "state tangents"
-    )
-    u = None
-    if control is not None:
-        u = values.shaped(control, (len(worlds), first.control_space().dimension), "control tangents")
-    made = _of_each(
-        workers,
-        lambda i: derivatives.apply_step_jvp(worlds[i], x[i], None if u is None else u[i]),
-        len(worlds),
-    )
+    first, n = worlds[0], len(worlds)
+    x = values.shaped(state, (n, first.get_state(first.state_space()).tangent_dimension), "state tangents")
+    u = _rows(control, (n, first.control_space().dimension), "control tangents")
+    p = _rows(parameter, (n, first.num_differentiable_parameters), "parameter tangents")
+    made = _of_each(workers, lambda i: derivatives.apply_step_jvp(worlds[i], x[i], u[i], p[i]), n)
     return np.array(made)
+
+
+def _rows(given: VectorLike | None, shape: tuple[int, ...], what: str) -> Sequence[Array | None]:
+    """An array of a world each, checked; None for each world where there is none."""
+    return [None] * shape[0] if given is None else [*values.shaped(given, shape, what)]
 
 
 class BatchRollout(NamedTuple):
@@ -126,12 +130,15 @@ class BatchRollout(NamedTuple):
     """Those of the single worlds."""
     workers: Workers
 
-    def jvp(self, states: VectorLike, controls: VectorLike | None = None) -> Array:
-        """Changes of all states along changes of the first ones and of the controls.
+    def jvp(
+        self, states: VectorLike, controls: VectorLike | None = None, parameters: VectorLike | None = None
+    ) -> Array:
+        """Changes of all states along changes of the first ones, of the controls and of the parameters.
 
         Args:
             states: on the tangents of the first states, (worlds, tangent dimension).
             controls: (worlds, steps, control dimension); zero when None.
+            parameters: (worlds, their numbers); zero when None.
 
         Returns:
             Tangents of the states, (worlds, steps + 1, tangent dimension).
@@ -142,8 +149,9 @@ class BatchRollout(NamedTuple):
             raise ShapeError(
                 f"state tangents must have shape ({len(runs)}, tangent dimension), got {x.shape}"
             )
-        u = None if controls is None else values.shaped(controls, self.controls.shape, "control tangents")
-        made = _of_each(self.workers, lambda i: runs[i].jvp(x[i], None if u is None else u[i]), len(runs))
+        u = _rows(controls, self.controls.shape, "control tangents")
+        p = _rows(parameters, (len(runs), runs[0].num_parameters), "parameter tangents")
+        made = _of_each(self.workers, lambda i: runs[i].jvp(x[i], u[i], p[i]), len(runs))
         return np.array(made)
 
     def vjp(self, d_loss_d_states: VectorLike) -> RolloutGradient:

@@ -572,16 +572,22 @@ class WorldBatch(BatchPart):
         return derivatives.apply_step_vjp(self, d_loss_d_next_state, threads)
 
     def apply_step_jvp(
-        self, state: VectorLike, control: VectorLike | None = None, *, threads: int = 1
+        self,
+        state: VectorLike,
+        control: VectorLike | None = None,
+        parameter: VectorLike | None = None,
+        *,
+        threads: int = 1,
     ) -> Array:
         """Changes of the states after the last step along changes of what it began with.
 
         Args:
             state: on the tangents of the states, (worlds, dimension of the tangent).
             control: (worlds, control dimension); zero when None.
+            parameter: (worlds, numbers of `World.add_differentiable_parameter`); zero when None.
             threads: processors to use, 0 for all.
         """
-        return derivatives.apply_step_jvp(self, state, control, threads)
+        return derivatives.apply_step_jvp(self, state, control, parameter, threads)
 
     # ---- resetting
 
