@@ -85,6 +85,7 @@ ELSEWHERE = {
     "inverse_dynamics_derivatives",
     "inverse_dynamics_second_derivatives",
     "joint_torque_regressor",
+    "integration_derivatives",
     "kinematics_derivatives",
     "kinetic_energy_regressor",
     "neutral",

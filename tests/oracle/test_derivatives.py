@@ -64,6 +64,50 @@ def test_every_joint_against_differences(at_rest):
         close(made[k], differences(model, wm.momentum, (q, v), k), DIFFERENCES)
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 3.0])
+def test_derivatives_of_integration_are_those_of_differences(scale):
+    """Tangents at the end, by tangents at the start and by the displacement, every joint."""
+    rng = np.random.default_rng(5)
+    model = random_tree(rng, len(KINDS))
+    n, q = model.joint_dof_count, wm.random_configuration(model, rng)
+    u = scale * rng.normal(size=n)
+    made, end = wm.integration_derivatives(model, u), wm.integrate(model, q, u)
+    for k, h in ((k, 1e-6 * np.eye(n)[k]) for k in range(n)):
+        starts = [wm.integrate(model, q, s * h) for s in (-1.0, 1.0)]
+        by_start = [wm.difference(model, end, wm.integrate(model, x, u)) for x in starts]
+        by_own = [wm.difference(model, end, wm.integrate(model, q, u + s * h)) for s in (-1.0, 1.0)]
+        for matrix, (low, high) in zip(made, (by_start, by_own), strict=True):
+            np.testing.assert_allclose(matrix[:, k], (high - low) / 2e-6, rtol=0.0, atol=1e-9)
+
+
+def test_derivatives_of_integration_are_those_of_pinocchio():
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio (package pin) is the yardstick of this test")
+    rng = np.random.default_rng(6)
+    model, theirs = pinocchio_twin(pin, rng, 9, True)
+    q, u = wm.random_configuration(model, rng), rng.normal(size=model.joint_dof_count)
+    made = wm.integration_derivatives(model, u)
+    close(made[0], pin.dIntegrate(theirs, q, u)[0], 1e-13)
+    close(made[1], pin.dIntegrate(theirs, q, u)[1], 1e-13)
+
+
+@pytest.mark.parametrize("function", [wm.kinematics_derivatives, wm.centroidal_derivatives])
+def test_lanes_and_threads_have_the_bits_of_one_world(function):
+    rng = np.random.default_rng(7)
+    model = random_tree(rng, len(KINDS))
+    q = wm.random_configuration(model, rng, worlds=11)
+    operands = [q, *rng.normal(size=(2, 11, model.joint_dof_count))][
+        : 3 - (function is wm.centroidal_derivatives)
+    ]
+    one, lanes = function(model, *operands, lanes=1), function(model, *operands)
+    threads = function(model, *operands, threads=2)
+    for w in (0, 10):
+        for whole, *others in zip(
+            function(model, *(x[w] for x in operands)), one, lanes, threads, strict=True
+        ):
+            for other in others:
+                np.testing.assert_array_equal(other[w], whole)
+
+
 def test_worlds_are_each_for_itself():
     rng = np.random.default_rng(8)
     model = random_tree(rng, 6)

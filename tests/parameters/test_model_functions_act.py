@@ -292,6 +292,7 @@ GEOMETRIC = {
     "jacobian_dot_times_v",
     "eval_jacobian",
     "integrate",
+    "integration_derivatives",
     "difference",
     "interpolate",
     "kinematics_derivatives",

@@ -84,7 +84,7 @@ def com_jacobian(dof, inertia, pos, crb, J_out):
 
 
 @inline
-def _about(h, arm):
+def about(h, arm):
     """A momentum about a point that is at -arm from the one it is given about."""
     # L' = L + arm x P
     return Force(add(h.ang, cross(arm, h.lin)), h.lin)
@@ -102,7 +102,7 @@ def total_momentum(tree, inertia, pos, vel, args, result_out):
     for i in range(1, tree.link_root.shape[0]):
         # h = sum I_i V_i, shifted from the reference points of the trees to the common point
         h = momentum(link_inertia(inertia, pos, i), load_motion(vel.link_V, i))
-        h = _about(h, sub(load_vec3(pos.link_origin, tree.link_root[i]), center))
+        h = about(h, sub(load_vec3(pos.link_origin, tree.link_root[i]), center))
         L = add(L, h.ang)
         P = add(P, h.lin)
     store_six(result_out, 0, L, P)
@@ -119,7 +119,7 @@ def centroidal_matrix(tree, dof, inertia, pos, crb, A_out):
         i = dof.dof_link[d]
         # A_d = I_c S_d, shifted to the centre of mass
         h = momentum(load_inertia(crb, i), load_motion(pos.dof_S, d))
-        h = _about(h, sub(load_vec3(pos.link_origin, tree.link_root[i]), center))
+        h = about(h, sub(load_vec3(pos.link_origin, tree.link_root[i]), center))
         A_out[0, d] = h.ang.x
         A_out[1, d] = h.ang.y
         A_out[2, d] = h.ang.z

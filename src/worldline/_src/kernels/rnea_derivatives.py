@@ -173,7 +173,7 @@ def inverse_dynamics_jacobians(dof, dof_kind, inertia, pos, work, jacobians_out)
         sped = add_force(momentum(I, load_motion(work.both, d)), _twice_coriolis(B, i, s.ang))
         turn = _twice_transposed(B, i, s)
         f = load_force(F, i)
-        carried = add_force(moved, _carried_force(s, f))
+        carried = add_force(moved, carried_force(s, f))
         M_out[d, d] = power(push, s) + inertia.dof_armature[d]
         dq_out[d, d], dv_out[d, d] = power(moved, s), power(sped, s)
         e = above[d]
@@ -212,7 +212,7 @@ def carried_motions(tree, pos, x, link_out, rate_out):
 
 
 @inline
-def _carried_force(s, f):
+def carried_force(s, f):
     """s x* f."""
     return Force(add(cross(s.ang, f.ang), cross(s.lin, f.lin)), cross(s.ang, f.lin))
 
@@ -229,7 +229,7 @@ def inertial_force_jacobian(dof, dof_kind, pos, second, crb, F, dq_out):
         i = link[d]
         I, s = load_inertia(crb, i), load_motion(S, d)
         push, moved = momentum(I, s), momentum(I, load_motion(second, d))
-        carried = add_force(moved, _carried_force(s, load_force(F, i)))
+        carried = add_force(moved, carried_force(s, load_force(F, i)))
         dq_out[d, d] = power(moved, s)
         e = above[d]
         while e >= 0:

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of kinematics and dynamics as matrices.
 
-Those of inverse and forward dynamics are analytic (`kernels/rnea_derivatives.py`), in lanes where there are
-several worlds. Elsewhere, and for custom joints, compensated gravity, springs of orientations and kinematic
-bodies, the kernels run in dual numbers, once for every direction. Nothing is differenced. A column of the
-derivative by position is the change per unit of displacement of one degree of freedom, as `integrate` moves
-it, with the numbers in `qd`, `qdd` and `tau` held. Joint springs, dampers, armature and
-compensated gravity are part of it.
+They are analytic (`kernels/rnea_derivatives.py`, `kernels/motion_derivatives.py`), in lanes where there are
+several worlds. For custom joints, and of dynamics with compensated gravity, springs of orientations and
+kinematic bodies, the kernels run in dual numbers, once for every direction. Nothing is differenced. A column
+of the derivative by position is the change per unit of displacement of one degree of freedom, as `integrate`
+moves it, with the numbers in `qd`, `qdd` and `tau` held. Joint springs, dampers, armature and compensated
+gravity are part of it.
 
 Operands may have a world dimension; so have the results then.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,10 @@ from worldline._src.step import programs, runner, stages
 from worldline._src.step.dual_step import quaternions
 from worldline._src.step.dynamics_derivative_stages import (
     forward_dynamics_jacobians,
+    integration_jacobians,
     inverse_dynamics_jacobians,
+    momentum_jacobians,
+    motion_jacobians,
     tail_size,
     take_accelerations,
 )
@@ -76,6 +80,15 @@ class CentroidalDerivatives(NamedTuple):
     """By velocities: the centroidal momentum matrix."""
 
 
+class IntegrationDerivatives(NamedTuple):
+    """Of a configuration that was moved, ([worlds,] joint_dof_count, joint_dof_count) each."""
+
+    configuration_dq: Array
+    """By displacements of the configuration before."""
+    configuration_ddisplacement: Array
+    """By the displacement that it was moved by."""
+
+
 @takes_model
 def inverse_dynamics_derivatives(
     model: Model,
@@ -107,7 +120,7 @@ def inverse_dynamics_derivatives(
         ([[9.81]], [[1.0]])
     """
     if is_analytic(model):
-        made = _analytic(model, _INVERSE_DYNAMICS, (q, qd, qdd), threads, lanes)
+        made = _three(model, _INVERSE_DYNAMICS, (q, qd, qdd), threads, lanes)
     else:
         made = _dynamics_columns(model, programs.INVERSE_DYNAMICS, (q, qd, qdd))
     return InverseDynamicsDerivatives(*made)
@@ -129,10 +142,19 @@ def forward_dynamics_derivatives(
     ([worlds,] joint_dof_count), for accelerations.
     """
     if is_analytic(model) and not model.body_kinematic.any():
-        made = _analytic(model, _FORWARD_DYNAMICS, (q, qd, tau), threads, lanes)
+        made = _three(model, _FORWARD_DYNAMICS, (q, qd, tau), threads, lanes)
     else:
         made = _dynamics_columns(model, programs.FORWARD_DYNAMICS, (q, qd, tau))
     return ForwardDynamicsDerivatives(*made)
+
+
+def _three(
+    model: Model, program: Program, operands: tuple[VectorLike, ...], threads: int, lanes: int | None
+) -> tuple[Array, Array, Array]:
+    """Three (nv, nv) matrices of a program."""
+    shape = (3, model.joint_dof_count, model.joint_dof_count)
+    made = _analytic(model, program, operands, shape, threads, lanes)
+    return made[..., 0, :, :], made[..., 1, :, :], made[..., 2, :, :]
 
 
 def _dynamics_columns(model: Model, program: Program, operands: tuple[VectorLike, ...]) -> list[Array]:
@@ -144,19 +166,66 @@ def _dynamics_columns(model: Model, program: Program, operands: tuple[VectorLike
 
 @takes_model
 def kinematics_derivatives(
-    model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    qdd: VectorLike,
+    *,
+    threads: int = 1,
+    lanes: int | None = None,
 ) -> KinematicsDerivatives:
-    """Derivatives of `link_velocities` and `link_accelerations`; those of poses are `jacobian`."""
+    """Derivatives of `link_velocities` and `link_accelerations`; those of poses are `jacobian`.
+
+    The arguments are those of `inverse_dynamics_derivatives`.
+    """
     shape = (model.body_count, 6)
+    if not model.arenas.sizes["nbend"]:
+        whole = (5, *shape, model.joint_dof_count)
+        made = _analytic(model, _KINEMATICS, (q, qd, qdd), whole, threads, lanes)
+        return KinematicsDerivatives(*np.moveaxis(made, -4, 0))
     velocities = _columns(model, programs.LINK_VELOCITIES, (q, qd), shape, NO_ARGS)
     accelerations = _columns(model, programs.LINK_ACCELERATIONS, (q, qd, qdd), shape, NO_ARGS)
     return KinematicsDerivatives(*velocities, *accelerations)
 
 
 @takes_model
-def centroidal_derivatives(model: Model, q: VectorLike, qd: VectorLike) -> CentroidalDerivatives:
-    """Derivatives of `momentum`, angular, then linear, about the centre of mass."""
+def centroidal_derivatives(
+    model: Model, q: VectorLike, qd: VectorLike, *, threads: int = 1, lanes: int | None = None
+) -> CentroidalDerivatives:
+    """Derivatives of `momentum`, angular, then linear, about the centre of mass.
+
+    The arguments are those of `inverse_dynamics_derivatives`, without accelerations.
+    """
+    if not model.arenas.sizes["nbend"]:
+        made = _analytic(model, _CENTROIDAL, (q, qd), (2, 6, model.joint_dof_count), threads, lanes)
+        return CentroidalDerivatives(made[..., 0, :, :], made[..., 1, :, :])
     return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
+
+
+@takes_model
+def integration_derivatives(
+    model: Model, displacement: VectorLike, *, threads: int = 1, lanes: int | None = None
+) -> IntegrationDerivatives:
+    """Derivatives of `integrate` on the tangents of its result; they do not depend on where it starts.
+
+    Args:
+        model: the model.
+        displacement: ([worlds,] joint_dof_count).
+        threads, lanes: as of `inverse_dynamics_derivatives`.
+
+    Example:
+        >>> import numpy as np
+        >>> from worldline.model import ModelBuilder, integration_derivatives
+        >>> builder = ModelBuilder()
+        >>> joint = builder.add_joint_ball(parent=-1, child=builder.add_link(mass=1.0))
+        >>> _ = builder.add_articulation([joint])
+        >>> made = integration_derivatives(builder.finalize(), [0.0, 0.0, np.pi / 2])  # a quarter turn
+        >>> made.configuration_dq.round(9).tolist()
+        [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    n = model.joint_dof_count
+    made = _analytic(model, _INTEGRATION, (displacement,), (2, n, n), threads, lanes)
+    return IntegrationDerivatives(made[..., 0, :, :], made[..., 1, :, :])
 
 
 def is_analytic(model: Model) -> bool:
@@ -171,19 +240,22 @@ def is_analytic(model: Model) -> bool:
 
 
 def _analytic(
-    model: Model, program: Program, operands: tuple[Any, ...], threads: int, lanes: int | None
-) -> tuple[Array, Array, Array]:
-    """Three matrices that a program leaves behind the fields of its arena."""
-    n = model.joint_dof_count
+    model: Model,
+    program: Program,
+    operands: tuple[Any, ...],
+    shape: tuple[int, ...],
+    threads: int,
+    lanes: int | None,
+) -> Array:
+    """Matrices of some shape that a program leaves behind the fields of its arena."""
+    n, written = model.joint_dof_count, math.prod(shape)
     if program not in model.scratch:
         base = model.arenas.data_size
         plan = evaluation.plan_of(model, program)
-        plan.table[4], plan.table[9] = base, 3 * n * n
-        size = base + tail_size(n, model.arenas.sizes["nlink"])
-        model.scratch[program] = plan._replace(size=size)
+        plan.table[4], plan.table[9] = base, written
+        model.scratch[program] = plan._replace(size=base + tail_size(written, n, model.arenas.sizes["nlink"]))
     args = np.array([1, model.arenas.data_size, 0, 0], np.int64)
-    made = evaluate(model, program, operands, (3, n, n), threads=threads, lanes=lanes, args=args)
-    return made[..., 0, :, :], made[..., 1, :, :], made[..., 2, :, :]
+    return evaluate(model, program, operands, shape, threads=threads, lanes=lanes, args=args)
 
 
 _AT_ACCELERATIONS = (stages.no_wrenches, stages.inverse_dynamics, stages.composites)
@@ -202,8 +274,25 @@ _FORWARD_DYNAMICS = Program(
     ("nv", "nv"),
     needs_inertia="mobile",
 )
-ANALYTIC_PROGRAMS = (_INVERSE_DYNAMICS, _FORWARD_DYNAMICS)
-"""Programs that leave three matrices behind the fields of their arena."""
+_KINEMATICS = Program(
+    "kinematics_derivatives",
+    (stages.positions, stages.link_velocities, stages.link_accelerations, motion_jacobians),
+    ("q", "v", "a"),
+    ("q", "qd", "qdd"),
+    ("nv", "nv"),
+)
+_CENTROIDAL = Program(
+    "centroidal_derivatives",
+    (stages.positions, stages.link_velocities, stages.composites, momentum_jacobians),
+    ("q", "v"),
+    ("q", "qd"),
+    ("nv", "nv"),
+)
+_INTEGRATION = Program(
+    "integration_derivatives", (integration_jacobians,), ("v",), ("displacement",), ("nv", "nv")
+)
+ANALYTIC_PROGRAMS = (_INVERSE_DYNAMICS, _FORWARD_DYNAMICS, _KINEMATICS, _CENTROIDAL, _INTEGRATION)
+"""Programs that leave matrices behind the fields of their arena."""
 
 PROGRAMS = (
     programs.INVERSE_DYNAMICS,
