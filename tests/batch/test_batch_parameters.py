@@ -179,9 +179,8 @@ def test_wrong_parameters_are_refused_and_change_nothing():
         batch.parameters[TRUNK + "mass"] = [1.0, 2.0, 3.0]
     with pytest.raises(ArgumentError, match="size of shape 'foot' must be positive"):
         batch.parameters["shapes.foot.size"] = [0.1, 0.0]
-    for name in ("sensors.angle.noise", "shapes.floor.size"):
-        with pytest.raises(CapabilityError, match=name):
-            batch.parameters[name] = 1.0
+    with pytest.raises(CapabilityError, match=r"shapes\.floor\.size"):
+        batch.parameters["shapes.floor.size"] = 1.0
     assert batch.layout == "lanes"
     before = batch.parameters[TRUNK + "mass"]
     with pytest.raises(ArgumentError, match="mass"):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of every world as named arrays: masses, sizes, friction, damping, gains, limits, gears, gravity.
+"""Parameters of every world as named arrays: masses, sizes, friction, damping, gains, limits, noise, gravity.
 
 Names are the way from a World to the property, such as `multibodies.arm.links.hand.mass`. Writing goes
 through the property of each World, with its checks; when one world refuses, those written before get their
@@ -35,8 +35,9 @@ _JOINT = (
 _LIMITS = ("position_lower_limits", "position_upper_limits")
 _SIZED = {shape: facts.lengths for shape, facts in SHAPES.items() if facts.sizes}
 """Shapes that sizes make, and how many they have."""
+SENSORS = "sensors."
+"""What the names of parameters of sensors begin with."""
 REFUSED = {
-    "noise": "a World adds no noise to its sensors",
     "size": "planes, meshes, height fields and shapes fitted to meshes have the size of the description",
 }
 """Names that end a parameter which no World changes, and why."""
@@ -135,6 +136,10 @@ def parameters_of(world: World) -> dict[str, Parameter]:
             made[f"shapes.{name}.size"] = _size(name, _SIZED[geom.shape])
     for index, name in enumerate(labels([actuator.name for actuator in world._scene.actuators], "actuator")):
         made[f"actuators.{name}.gear"] = _gear(index, name)
+    for sensor in world.sensors:
+        if sensor.name not in world._functions.sensors:
+            for name in ("noise", "gyro_noise") if sensor.kind == "imu" else ("noise",):
+                made[f"{SENSORS}{sensor.name}.{name}"] = _property(sensor._path(), name)
     return made
 
 
