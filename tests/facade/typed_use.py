@@ -27,7 +27,9 @@ def options() -> sx.WorldOptions:
     chosen.contact_sweeps = 0
     sweeps: int = chosen.contact_sweeps
     chosen.sensor_noise_seed = None
+    chosen.sensor_noise_world = 0
     seed: int | None = chosen.sensor_noise_seed
+    index: int = chosen.sensor_noise_world
     chosen.compute_accelerator_policy = sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED
     chosen.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
     family: sx.MultibodyIntegrationFamily = chosen.multibody_options.integration_family
@@ -39,7 +41,7 @@ def options() -> sx.WorldOptions:
     assert (
         gravity.shape == (3,)
         and sweeps == 0
-        and seed is None
+        and (seed, index) == (None, 0)
         and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
     )
     return chosen.copy()
