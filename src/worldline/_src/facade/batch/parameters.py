@@ -121,9 +121,11 @@ def _gain(index: int, name: str, field: str) -> Parameter:
 
     def write(world: World, value: Any) -> None:
         law, what = world._scene.actuators[index].actuator_type.value, f"{field} of actuator '{name}'"
-        size = np.shape(getattr(law, field))
-        check = values.non_negative if field == "damping_value" else values.real
-        setattr(law, field, values.dof_vector(value, *size, what) if size else check(value, what))
+        if field in ("gainprm", "biasprm"):
+            setattr(law, field, values.dof_vector(value, len(getattr(law, field)), what))
+        else:
+            check = values.non_negative if field == "damping_value" else values.real
+            setattr(law, field, check(value, what))
         world._topology_changed()
 
     return Parameter(lambda world: getattr(world._scene.actuators[index].actuator_type.value, field), write)
