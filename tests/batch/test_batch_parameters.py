@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from batch_scenes import lane_batch, robot, scatter, thread_batch
 
-from worldline import ArgumentError, CapabilityError, NotFoundError, ShapeError
+from worldline import ArgumentError, CapabilityError, NotFoundError, ShapeError, msd
 from worldline import simulation as sx
 
 HIP = "multibodies.trunk.joints.hip."
@@ -29,6 +29,8 @@ VALUES = {
     HIP + "position_upper_limits": [-0.5],
     HIP + "position_lower_limits": [0.1],
     "actuators.servo.gear": [3.0, 0, 0, 0, 0, 0],
+    "actuators.servo.kp": 90.0,
+    "actuators.servo.damping_value": 5.0,
     "shapes.floor.friction": 0.3,
     "shapes.foot.size": [0.06, 0.2],
 }
@@ -61,8 +63,10 @@ def set_in_scene(scene, name: str, value) -> None:
         floor.friction = [value, *floor.friction[1:]]
     elif name == "shapes.foot.size":
         named["foot"].size = [*value, 0.0]
-    else:
+    elif name == "actuators.servo.gear":
         scene.actuators[0].gear = value
+    else:
+        setattr(scene.actuators[0].actuator_type.value, name.rpartition(".")[2], value)
 
 
 def alone(name: str, layout: str) -> sx.WorldBatch:
@@ -149,6 +153,37 @@ def test_gear_and_friction_are_those_of_a_scene_that_says_so():
     assert abs(batch.joint_positions[0, 0] - batch.joint_positions[1, 0]) > 0.01
 
 
+LAWS = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body></worldbody>
+  <actuator><general name="affine" joint="j" gainprm="{gain}" biastype="affine" biasprm="0 {bias} -1"/>
+  <velocity name="speed" joint="j" kv="{kv}"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_gains_of_actuators_are_those_of_a_scene_that_says_so(layout):
+    usual, other = {"gain": 3.0, "bias": -2.0, "kv": 0.3}, {"gain": 9.0, "bias": -4.0, "kv": 0.9}
+    batch = sx.WorldBatch(msd.from_str(LAWS.format(**usual), format="mjcf"), 2, layout=layout)
+    for name, element, key in (("gainprm", 0, "gain"), ("biasprm", 1, "bias")):
+        rows = batch.parameters[f"actuators.affine.{name}"].copy()
+        assert rows[:, element].tolist() == [usual[key]] * 2
+        rows[1, element] = other[key]
+        batch.parameters[f"actuators.affine.{name}"] = rows
+    batch.parameters["actuators.speed.kv"] = [usual["kv"], other["kv"]]
+    assert batch.parameters["actuators.speed.kv"].tolist() == [0.3, 0.9]
+    alone = [sx.WorldBatch(msd.from_str(LAWS.format(**given), format="mjcf"), 1) for given in (usual, other)]
+    for each in (batch, *alone):
+        each.controls[:] = 0.5
+        each.step(100)
+    if layout == "lanes":
+        assert batch.joint_positions[:, 0].tolist() == [float(one.joint_positions[0, 0]) for one in alone]
+    else:
+        np.testing.assert_allclose(
+            batch.joint_positions, [one.joint_positions[0] for one in alone], rtol=1e-12
+        )
+    assert batch.layout == layout and abs(np.ptp(batch.joint_positions)) > 0.05
+    with pytest.raises(ArgumentError, match="kv of actuator 'speed'"):
+        batch.parameters["actuators.speed.kv"] = np.nan
+
+
 def test_a_batch_that_moves_to_threads_goes_on():
     batch = started(lane_batch(3, divergence_policy="freeze"))
     batch.joint_velocities[2, 6] = 1e12
@@ -179,9 +214,8 @@ def test_wrong_parameters_are_refused_and_change_nothing():
         batch.parameters[TRUNK + "mass"] = [1.0, 2.0, 3.0]
     with pytest.raises(ArgumentError, match="size of shape 'foot' must be positive"):
         batch.parameters["shapes.foot.size"] = [0.1, 0.0]
-    for name in ("sensors.angle.noise", "shapes.floor.size"):
-        with pytest.raises(CapabilityError, match=name):
-            batch.parameters[name] = 1.0
+    with pytest.raises(CapabilityError, match=r"shapes\.floor\.size"):
+        batch.parameters["shapes.floor.size"] = 1.0
     assert batch.layout == "lanes"
     before = batch.parameters[TRUNK + "mass"]
     with pytest.raises(ArgumentError, match="mass"):

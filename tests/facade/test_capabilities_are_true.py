@@ -310,6 +310,14 @@ def fluid():
     differs(option='<option density="100" viscosity="1"/>')
 
 
+def sensor_noise():
+    world = sx.World()
+    unit = world.sensors.add_imu("unit", attach_to=world.add_rigid_body("a", fixed=True), noise=0.1)
+    exact = unit.value
+    world.sensor_noise_seed = 1
+    assert (unit.value[:3] != exact[:3]).all() and np.abs(unit.value - exact).max() < 1.0
+
+
 def gravity_compensation():
     np.testing.assert_allclose(hinge(body='gravcomp="1"'), 0.0, atol=1e-12)
 
@@ -399,6 +407,7 @@ PROOFS = {
     "joints frozen at values: reduced models": frozen_joints,
     "fixed and spatial tendons with springs, dead bands and wrapping": tendons,
     "drag of a fluid on the boxes of inertia": fluid,
+    "noise of sensors from a seed": sensor_noise,
 }
 REFUSALS = {
     "mimic motors of world-owned joints": mimic_world_joints,

@@ -218,7 +218,7 @@ def test_bytes_that_are_no_recording_are_refused(tmp_path, data):
 def test_another_version_is_refused_by_number(recorded, tmp_path):
     kind = recording_file._KIND._replace(version=99)
     write_checked(tmp_path / "later.wlr", kind, b"")
-    with pytest.raises(sx.RecordingError, match=r"later\.wlr: version 99 of a recording; this build reads 3"):
+    with pytest.raises(sx.RecordingError, match=r"later\.wlr: version 99 of a recording; this build reads 4"):
         sx.Recording.load(tmp_path / "later.wlr")
 
 

@@ -108,6 +108,8 @@ OPTIONS = {
     "rigid_body_solver": sx.RigidBodySolver.IPC,
     "strict_solver_resolution": True,
     "contact_sweeps": 3,
+    "sensor_noise_seed": 4,
+    "sensor_noise_world": 5,
     "deactivation_options": sx.DeactivationOptions(enabled=True, time_until_sleep=0.125),
     "multibody_options": sx.MultibodyOptions(variational_max_iterations=7, variational_tolerance=1e-4),
 }

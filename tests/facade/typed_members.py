@@ -346,7 +346,8 @@ def of_sensors(world: sx.World) -> list[object]:
         one: sx.Sensor = sensor
         span: slice = one.span
         reading: sx.SensorReading = one.read()
-        numbers: list[float] = [one.noise, one.cutoff, reading.time, float(reading.frame)]
+        one.noise = one.noise
+        numbers: list[float] = [one.noise, one.gyro_noise, one.cutoff, reading.time, float(reading.frame)]
         value: Array = one.value + reading.value
         words: tuple[str, str, int] = (one.name, one.kind, one.dim)
         assert one.is_valid and not one.needs_dynamics

@@ -26,6 +26,10 @@ def options() -> sx.WorldOptions:
     chosen.contact_gradient_mode = sx.ContactGradientMode.ANALYTIC
     chosen.contact_sweeps = 0
     sweeps: int = chosen.contact_sweeps
+    chosen.sensor_noise_seed = None
+    chosen.sensor_noise_world = 0
+    seed: int | None = chosen.sensor_noise_seed
+    index: int = chosen.sensor_noise_world
     chosen.compute_accelerator_policy = sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED
     chosen.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
     family: sx.MultibodyIntegrationFamily = chosen.multibody_options.integration_family
@@ -34,7 +38,12 @@ def options() -> sx.WorldOptions:
     assert policy.value == "freeze"
     chosen.divergence_policy, chosen.divergence_limit = "raise", 1e10
     chosen.deactivation_options = sx.DeactivationOptions(enabled=False, time_until_sleep=0.1)
-    assert gravity.shape == (3,) and sweeps == 0 and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
+    assert (
+        gravity.shape == (3,)
+        and sweeps == 0
+        and (seed, index) == (None, 0)
+        and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
+    )
     return chosen.copy()
 
 

@@ -170,6 +170,7 @@ SENSED = read("""<mujoco><worldbody><camera name="eye" pos="0 -4 1.5" xyaxes="1 
   <actuator><motor name="m" joint="j"/></actuator><sensor><jointpos joint="j"/><framepos objtype="site" objname="s"/><subtreecom body="b"/>
   <actuatorfrc actuator="m"/><tendonpos tendon="t"/><distance geom1="g" geom2="floor" cutoff="5"/><camprojection site="s" camera="eye"/>
   <clock/><insidesite site="s" objtype="site" objname="in"/></sensor></mujoco>""")
+NOISY = put(SENSED, "simulate_option.policy.sensor_noise_seed", 1)
 TWO = msd.World()
 for _name, _x in (("p", 0.0), ("q", 0.5)):
     _geom = msd.Geometry(name=f"g{_name}", shape="Sphere", size=[0.3, 0.3, 0.3], mass=1.0)
@@ -449,6 +450,12 @@ CHECKS: dict[tuple[str, str], Check] = {
         True,
     ),
     ("SimulationPolicy", "contact_sweeps"): moved(SWEPT, f"{POLICY}.contact_sweeps", 0, 1),
+    ("SimulationPolicy", "sensor_noise_seed"): moved(
+        put(SENSED, "sensors.joint.0.noise", 0.1), f"{POLICY}.sensor_noise_seed", None, 1
+    ),
+    ("SimulationPolicy", "sensor_noise_world"): moved(
+        put(NOISY, "sensors.joint.0.noise", 0.1), f"{POLICY}.sensor_noise_world", 0, 1
+    ),
     ("SimulationPolicy", "free_spin_turn"): moved(SPIN, f"{POLICY}.free_spin_turn", 0.0, 9.0),
     ("MultibodyOptions", "integration_family"): (family, "SemiImplicit", "Variational"),
     ("MultibodyOptions", "variational_tolerance"): (variational, 1e-10, 0.5),
@@ -496,7 +503,7 @@ CHECKS: dict[tuple[str, str], Check] = {
         WELDED, "joints.0.projection.angular_stiffness", np.inf, 1e6
     ),
     **{
-        (f"{kind}Sensor", "noise"): written(SENSED, f"sensors.{place}.0.noise", 0.0, 0.1)
+        (f"{kind}Sensor", "noise"): moved(NOISY, f"sensors.{place}.0.noise", 0.0, 0.1)
         for kind, place in (
             ("Frame", "frame"),
             ("Joint", "joint"),

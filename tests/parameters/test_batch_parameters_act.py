@@ -165,6 +165,13 @@ CHOICE = {
 }
 
 
+def sensed(**options):
+    """A box with an inertial unit that has noise."""
+    world = sx.World(**options)
+    world.sensors.add_imu("unit", attach_to=world.add_rigid_body("box", fixed=True), noise=0.1)
+    return world
+
+
 def rolled(**given):
     run = sx.state.rollout(**({"model": scene(), "steps": 3} | given))
     seen = [run.joint_positions.ravel(), [run.sensor_values is not None, run.contacts is not None]]
@@ -185,6 +192,13 @@ ROLLOUT = {
     "sensors": rolling(sensors=True, layout="threads"),
     "contacts": rolling(contacts=True),
     "layout": Refused(lambda: rolled(layout="rows"), "layout must be one of"),
+    "first_world": Effect(
+        dict,
+        lambda given: given.update(first_world=1),
+        lambda given: (
+            sx.state.rollout(sensed(sensor_noise_seed=1), steps=1, sensors=True, **given).sensor_values
+        ),
+    ),
 }
 FEEDBACK = {
     name: Effect(
@@ -221,6 +235,11 @@ def arrays(layout):
         ),
         "element_parameters": Effect(
             lambda: pushed(layout), put("element_parameters", [[0.5], [0.1]]), lambda made: after(3, made)
+        ),
+        "sensor_noise_seed": Effect(
+            lambda: sx.WorldBatch(sensed(), 2, layout=layout),
+            put("sensor_noise_seed", 1),
+            lambda made: made.sensor_values,
         ),
         "mocap_poses": Refused(lambda: setattr(batch(layout), "mocap_poses", 0.0), "no mocap poses"),
         "world_joint_commands": Refused(
@@ -328,7 +347,8 @@ def test_tables_of_batches_are_complete():
     complete(STEP, arguments(sx.WorldBatch.step))
     complete(RESET, arguments(sx.WorldBatch.reset))
     complete(LANE_ARRAYS, settable(sx.WorldBatch))
-    complete(THREAD_ARRAYS, settable(sx.BatchSelection))
+    complete(THREAD_ARRAYS, settable(sx.WorldBatch))
+    assert settable(sx.BatchSelection) == settable(sx.WorldBatch) - {"sensor_noise_seed"}
     complete(JOINTS, settable(sx.BatchJoint))
     complete(BODIES, settable(sx.BatchRigidBody))
     complete({}, settable(sx.BatchLink))

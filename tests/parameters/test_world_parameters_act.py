@@ -46,6 +46,16 @@ def resting(speed=0.0, **options):
     return world
 
 
+def sensed(**options):
+    world = sx.World(**options)
+    world.sensors.add_imu("unit", attach_to=world.add_rigid_body("a", fixed=True), noise=0.1)
+    return world
+
+
+def readings(world):
+    return world.sensors.values.tolist()
+
+
 def configured(name):
     def seen(world):
         return next(row.requested for row in world.resolved_configuration if row.option == name)
@@ -208,6 +218,10 @@ OPTIONS = {
         strict_solver_resolution=True,
     ),
     "contact_sweeps": constructed(tower, sweeps_of, contact_sweeps=1),
+    "sensor_noise_seed": constructed(sensed, readings, sensor_noise_seed=1),
+    "sensor_noise_world": constructed(
+        lambda **g: sensed(sensor_noise_seed=1, **g), readings, sensor_noise_world=1
+    ),
     "divergence_policy": constructed(
         lambda **g: runaway(divergence_limit=1e3, **g), outcome, divergence_policy=sx.DivergencePolicy.FREEZE
     ),
@@ -289,6 +303,8 @@ WORLD = {
         lambda w: [row.is_substituted for row in w.resolved_configuration],
     ),
     "contact_sweeps": Effect(tower, put("contact_sweeps", 1), sweeps_of),
+    "sensor_noise_seed": Effect(sensed, put("sensor_noise_seed", 1), readings),
+    "sensor_noise_world": Effect(lambda: sensed(sensor_noise_seed=1), put("sensor_noise_world", 1), readings),
     "divergence_policy": Effect(
         lambda: runaway(divergence_limit=1e3), put("divergence_policy", sx.DivergencePolicy.FREEZE), outcome
     ),

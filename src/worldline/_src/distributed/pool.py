@@ -45,7 +45,7 @@ class _Worker:
 
     def rollout(self, share: Share, options: dict[str, Any]) -> RolloutTrajectory:
         """The trajectories of a share."""
-        return rollout_here(self.source, share.states, share.control, **options)
+        return rollout_here(self.source, share.states, share.control, first_world=share.first, **options)
 
 
 class WorkerPool(Closing):

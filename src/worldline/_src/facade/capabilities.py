@@ -102,6 +102,7 @@ def capabilities() -> tuple[Capability, ...]:
                 "joints frozen at values: reduced models",
                 "fixed and spatial tendons with springs, dead bands and wrapping",
                 "drag of a fluid on the boxes of inertia",
+                "noise of sensors from a seed",
             ),
             (
                 *(f"{group.name}: {', '.join(group.unavailable)}" for group in groups if group.unavailable),

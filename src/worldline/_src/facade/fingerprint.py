@@ -38,7 +38,7 @@ def digest(parts: Iterable[Array | str]) -> str:
 def model_parts(model: Model) -> list[Array | str]:
     """What a model is: topology, parameters and tables."""
     made: list[Array | str] = [model.arenas.index, model.arenas.constant, "\n".join(model.body_label)]
-    tables = ("shapes", "actuators", "tendons", "contact_pairs", "loop_joints", "keyframes")
+    tables = ("shapes", "actuators", "tendons", "contact_pairs", "loop_joints", "keyframes", "sensors")
     for name in tables:
         table: object = getattr(model, name, None)
         if table is not None:

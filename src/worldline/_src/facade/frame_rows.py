@@ -21,6 +21,7 @@ from worldline._src.facade.kinds import (
     RigidBodySolver,
 )
 from worldline._src.facade.options import DeactivationOptions, WorldOptions
+from worldline._src.scene.policies import LARGEST_SEED, LARGEST_WORLD
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 
@@ -41,7 +42,9 @@ _CHOICES = {
 """Options of a World that a row holds as the number of a choice."""
 _SOLVER = len(_CHOICES) + 3 + len(DeactivationOptions._fields)
 TIME_START, TIME_STEP, GRAVITY, FAMILY, SOLVER = 0, 1, slice(2, 5), 5, slice(6, 6 + _SOLVER)
-_SETTINGS = SOLVER.stop
+NOISE = slice(SOLVER.stop, SOLVER.stop + 2)
+"""Seed of the noise of sensors, -1 for none, and index of the world in it."""
+_SETTINGS = NOISE.stop
 STEPS, STEPS_SINCE = _SETTINGS, _SETTINGS + 1
 """Columns of every row; the last two are the clock."""
 
@@ -87,6 +90,7 @@ class FrameRows:
         row[GRAVITY] = runtime.model.gravity
         row[FAMILY] = _FAMILIES.index(sim.family)
         row[SOLVER] = self._solver_numbers(world)
+        row[NOISE] = noise_numbers(world._options)
         # clip: without it take() goes through a buffer of its own
         sim.data.take(self._index, out=row[self._arena], mode="clip")
         for name, array in runtime.beside.items():
@@ -133,6 +137,9 @@ class FrameRows:
         world._time_start = float(row[TIME_START])
         if not np.array_equal(row[SOLVER], solver_numbers(options)):
             _choose_solver(world, row[SOLVER])
+        if not np.array_equal(row[NOISE], noise_numbers(options)):
+            seed, index = (int(number) for number in row[NOISE])
+            world.sensor_noise_seed, world.sensor_noise_world = None if seed < 0 else seed, index
 
     def spread(self, row: Array, data: Array) -> None:
         """Put the arrays of a row into an arena."""
@@ -159,6 +166,12 @@ def solver_numbers(options: WorldOptions) -> Array:
         ],
         np.float64,
     )
+
+
+def noise_numbers(options: WorldOptions) -> tuple[float, float]:
+    """Options of the noise of sensors as numbers."""
+    seed = options.sensor_noise_seed
+    return -1.0 if seed is None else float(seed), float(options.sensor_noise_world)
 
 
 def _choose_solver(world: WorldRuntime, numbers: Array) -> None:
@@ -202,6 +215,9 @@ def bad_settings(rows: Array) -> str | None:
         return "bad variational options"
     if not ((sweeps == np.floor(sweeps)) & (sweeps >= 0) & (sweeps < 2**31)).all():
         return "bad contact_sweeps"
+    for numbers, least, most in zip(rows[:, NOISE].T, (-1, 0), (LARGEST_SEED, LARGEST_WORLD), strict=True):
+        if not ((numbers == np.floor(numbers)) & (numbers >= least) & (numbers <= most)).all():
+            return "bad noise of sensors"
     return None if (np.array(sleep) >= 0.0).all() else "bad deactivation options"
 
 

@@ -21,6 +21,7 @@ from worldline._src.facade.kinds import (
     member,
 )
 from worldline._src.facade.values import VectorLike
+from worldline._src.scene.policies import LARGEST_SEED, LARGEST_WORLD
 from worldline._src.spatial.poses import Array
 from worldline._src.step.divergence import DIVERGENCE_LIMIT, DivergencePolicy, checked_limit
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
@@ -110,6 +111,22 @@ def _positive_count(what: str) -> Callable[[Any], int]:
         return number
 
     return check
+
+
+def noise_seed(value: Any) -> int | None:
+    """A seed of sensor noise; None for no noise."""
+    what = "sensor_noise_seed"
+    if value is not None and not 0 <= (value := values.count(value, what)) <= LARGEST_SEED:
+        raise ArgumentError(f"{what} must be None, for no noise, or from 0 to {LARGEST_SEED}, got {value}")
+    return value
+
+
+def noise_world(value: Any, what: str = "World sensor_noise_world") -> int:
+    """The index of a world in the noise of sensors."""
+    number = values.count(value, what)
+    if not 0 <= number <= LARGEST_WORLD:
+        raise ArgumentError(f"{what} must be from 0 to {LARGEST_WORLD}, got {number}")
+    return number
 
 
 def _sweeps(value: Any) -> int:
@@ -248,6 +265,8 @@ class WorldOptions(Options):
     contact_sweeps: Setting[int, int] = Setting(_sweeps)
     divergence_policy: Setting[DivergencePolicy, DivergencePolicy | str] = Setting(DivergencePolicy.of)
     divergence_limit: Setting[float, float] = Setting(checked_limit)
+    sensor_noise_seed: Setting[int | None, int | None] = Setting(noise_seed)
+    sensor_noise_world: Setting[int, int] = Setting(noise_world)
 
     def __init__(
         self,
@@ -265,6 +284,8 @@ class WorldOptions(Options):
         divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
         divergence_limit: float = DIVERGENCE_LIMIT,
         contact_sweeps: int = 0,
+        sensor_noise_seed: int | None = None,
+        sensor_noise_world: int = 0,
     ) -> None:
         gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
         if multibody_options is None:
@@ -290,6 +311,8 @@ class WorldKeywords(TypedDict, total=False):
     divergence_policy: DivergencePolicy | str
     divergence_limit: float
     contact_sweeps: int
+    sensor_noise_seed: int | None
+    sensor_noise_world: int
 
 
 WORLD_DEFAULTS = {

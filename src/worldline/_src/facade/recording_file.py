@@ -27,7 +27,7 @@ from worldline._src.scene.formats.atomic_write import atomic_file, path_text
 from worldline._src.spatial.poses import Array
 
 _COMMENT, _DIGEST = b"sha256=", hashlib.sha256().digest_size
-_KIND = FileKind(b"WORLDREC", 3, "recording", RecordingError)
+_KIND = FileKind(b"WORLDREC", 4, "recording", RecordingError)
 
 
 class Parts(NamedTuple):

@@ -98,6 +98,8 @@ def from_description(scene: Scene) -> WorldOptions:
         divergence_policy=ACTIONS[policy.divergence.action],
         divergence_limit=policy.divergence.limit,
         contact_sweeps=policy.contact_sweeps,
+        sensor_noise_seed=policy.sensor_noise_seed,
+        sensor_noise_world=policy.sensor_noise_world,
     )
 
 
@@ -164,6 +166,8 @@ def into_description(options: WorldOptions, scene: Scene) -> None:
     policy.contact_gradient_mode = _GRADIENTS[options.contact_gradient_mode]
     policy.strict_solver_resolution = options.strict_solver_resolution
     policy.contact_sweeps = options.contact_sweeps
+    policy.sensor_noise_seed = options.sensor_noise_seed
+    policy.sensor_noise_world = options.sensor_noise_world
     policy.divergence.action = next(a for a, p in ACTIONS.items() if p is options.divergence_policy)
     policy.divergence.limit = options.divergence_limit
     policy.accelerator = _ACCELERATORS[options.compute_accelerator_policy]

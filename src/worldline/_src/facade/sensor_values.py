@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readings of all sensors of a compiled world: one array, which the stages of sensors write.
 
-Readings are of the present state and are made when they are asked for; see `step/sensing.py`. They are
-clipped to the cut-off; noise is never added.
+Readings are of the present state and are made when they are asked for; see `step/sensing.py`. Noise is added
+where the World has a seed for it (`step/sensor_noise.py`), and readings are clipped to the cut-off.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from worldline._src.model.scene_sensors import ordered_sensors
 from worldline._src.model.sensor_tables import Sensors
 from worldline._src.spatial.poses import Array
 from worldline._src.step.sensing import Sensing
+from worldline._src.step.sensor_noise import deviations, noise_of
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -38,17 +40,41 @@ class Readings:
         self.kinds = table.word
         self._world = world
         self._off = runtime.model.option is not None and runtime.model.option.disable_sensors
-        self._sensing = Sensing(runtime.sim)
+        options = world._options
+        index = np.array([options.sensor_noise_world])
+        self._noise = noise_of(runtime.model, options.sensor_noise_seed, index)
+        self._sensing = Sensing(runtime.sim, clips=self._noise is None)
 
     def one(self, k: int) -> Array:
         """The reading of sensor `k`; zeros where the scene switches sensors off."""
+        span = slice(int(self.table.start[k]), int(self.table.start[k + 1]))
         if self._off:
-            return np.zeros(int(self.table.start[k + 1] - self.table.start[k]))
-        return self._sensing.one(k, *self._now())
+            return np.zeros(span.stop - span.start)
+        made = self._sensing.one(k, *self._now())
+        if self._noise is None:
+            return made
+        row = np.zeros((1, self.table.size))
+        row[0, span] = made
+        self._noise.add(row, self._world.frame, k)
+        return row[0, span].copy()
 
     def all(self) -> Array:
         """All readings, one after the other; NaN where a sensor cannot be read."""
-        return np.zeros(self.table.size) if self._off else self._sensing.all(*self._now())
+        if self._off:
+            return np.zeros(self.table.size)
+        made = self._sensing.all(*self._now())
+        if self._noise is not None:
+            self._noise.add(made[None], self._world.frame)
+        return made
+
+    def set_noise(self, k: int, noise: float, gyro_noise: float) -> None:
+        """Give sensor `k` other standard deviations, in the model too."""
+        columns = {"noise": self.table.noise.copy(), "gyro_noise": self.table.gyro_noise.copy()}
+        columns["noise"][k], columns["gyro_noise"][k] = noise, gyro_noise
+        # clones share the table
+        self.table = self.runtime.model.sensors = replace(self.table, **columns)
+        if self._noise is not None:
+            self._noise.deviation[0] = deviations(self.table)
 
     def refused(self) -> dict[str, str]:
         """Why sensors cannot be read in this scene, by name."""

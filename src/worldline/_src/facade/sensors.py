@@ -117,7 +117,7 @@ class Sensor(Handle):
     def value(self) -> Array:
         """The reading of this moment, SI units, quaternions xyzw, (dim,).
 
-        Clipped to `cutoff`; `noise` is not added.
+        With `noise` where `World.sensor_noise_seed` is set, then clipped to `cutoff`.
 
         Raises:
             CapabilityError: it cannot be read in this scene; the message says why.
@@ -132,9 +132,41 @@ class Sensor(Handle):
 
     @property
     def noise(self) -> float:
-        """Standard deviation that its description gives, for those who want to add it; see `value`."""
+        """Standard deviation of every number of the reading, in its unit; settable at any time.
+
+        Of rotations [rad]: about each axis of the frame that turns. Of directions [rad]: along each tangent.
+        Of an inertial unit [m/s^2]: of the acceleration; see `gyro_noise`. What is absent, such as the
+        distance of a ray that meets nothing, and counts of contacts have none. Readings have noise where
+        `World.sensor_noise_seed` is set.
+        """
         readings, k = self._where()
         return float(readings.table.noise[k])
+
+    @noise.setter
+    def noise(self, value: float) -> None:
+        self._set_noise("noise", value)
+
+    @property
+    def gyro_noise(self) -> float:
+        """Standard deviation of the angular velocity of an inertial unit [rad/s]; settable there, else 0."""
+        readings, k = self._where()
+        return float(readings.table.gyro_noise[k])
+
+    @gyro_noise.setter
+    def gyro_noise(self, value: float) -> None:
+        readings, k = self._where()
+        if readings.kinds[k] != "imu":
+            raise OperationError(
+                f"sensor '{self._name}' ({readings.kinds[k]}) has no gyro_noise; an inertial unit has"
+            )
+        self._set_noise("gyro_noise", value)
+
+    def _set_noise(self, name: str, value: float) -> None:
+        readings, k = self._where()
+        self._world._require_idle()
+        described: Any = self._described
+        setattr(described, name, values.non_negative(value, f"{name} of sensor '{self._name}'"))
+        readings.set_noise(k, described.noise, getattr(described, "gyro_noise", 0.0))
 
     @property
     def cutoff(self) -> float:
@@ -245,8 +277,22 @@ class FunctionSensor(Sensor):
 
     @property
     def noise(self) -> float:
-        """0: a function may add its own."""
+        """0: a function may add its own, and another number is refused."""
+        self._require_alive()
         return 0.0
+
+    @noise.setter
+    def noise(self, value: float) -> None:
+        raise OperationError(f"sensor '{self._name}' is a function, which adds noise itself")
+
+    @property
+    def gyro_noise(self) -> float:
+        """0: see `noise`."""
+        return self.noise
+
+    @gyro_noise.setter
+    def gyro_noise(self, value: float) -> None:
+        self.noise = value
 
     @property
     def cutoff(self) -> float:
@@ -376,7 +422,7 @@ class SensorCollection(NamedCollection[Sensor]):
             name: unique among sensors; made up when empty.
             attach_to: the body it is mounted on.
             offset: its pose in the body (4x4); the frame of the body when None.
-            noise, gyro_noise: standard deviations, kept in the description; readings are without noise.
+            noise, gyro_noise: standard deviations [m/s^2, rad/s]; see `Sensor.noise`.
 
         Example:
             >>> from worldline import simulation as sx

@@ -45,6 +45,10 @@ def _divergence(options: WorldOptions, runtime: Runtime) -> None:
     runtime.sim.divergence_limit = options.divergence_limit
 
 
+def _noise(options: WorldOptions, runtime: Runtime) -> None:
+    runtime.sensors = None
+
+
 _FOLLOWS: dict[str, Callable[[WorldOptions, Runtime], None]] = {
     "time_step": _time_step,
     "gravity": _gravity,
@@ -55,9 +59,20 @@ _FOLLOWS: dict[str, Callable[[WorldOptions, Runtime], None]] = {
     "deactivation_options": _sleep,
     "divergence_policy": _divergence,
     "divergence_limit": _divergence,
+    "sensor_noise_seed": _noise,
+    "sensor_noise_world": _noise,
 }
 """What an option changes in a compiled world; the others are read when they matter."""
-_NUMBERS = frozenset({"time_step", "gravity", "divergence_policy", "divergence_limit"})
+_NUMBERS = frozenset(
+    {
+        "time_step",
+        "gravity",
+        "divergence_policy",
+        "divergence_limit",
+        "sensor_noise_seed",
+        "sensor_noise_world",
+    }
+)
 """Options that no check before a step depends on."""
 
 

@@ -183,6 +183,8 @@ class World(KnownNames):
         divergence_policy, divergence_limit: what happens when a step diverges, and beyond which coordinate,
             velocity, acceleration or activation it has (SI units).
         contact_sweeps: sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.
+        sensor_noise_seed: has sensors read with their noise; None reads them without.
+        sensor_noise_world: index of the World in that noise, such as its index in a batch.
         options: all of the above as one value; other arguments must then be left out.
 
     One thread at a time may use a World and its handles; while a step runs in another thread, every call
@@ -729,6 +731,34 @@ class World(KnownNames):
             >>> world.step(n=100)
             >>> world.step_report().iterations <= 4, round(float(box.translation[2]), 3)
             (True, 0.1)
+        """,
+    )
+
+    sensor_noise_seed: Quantity[int | None, int | None] = option(
+        "sensor_noise_seed",
+        """Seed of the noise of sensors; None, the default, reads them without noise.
+
+        Noise is Gaussian with the standard deviation of the sensor (`Sensor.noise`). It follows from the
+        seed, `sensor_noise_world`, `frame`, the name of the sensor and the number of the component, and from
+        nothing else: reading twice in a frame gives the same numbers, and so do replays, clones and saved
+        Worlds. After `reset` the same frames have the same noise; another seed gives other noise.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(sensor_noise_seed=3)
+            >>> box = world.add_rigid_body("box", fixed=True)
+            >>> unit = world.sensors.add_imu("unit", attach_to=box, noise=0.1)
+            >>> first, again = unit.value, unit.value
+            >>> (first == again).all(), abs(first[2] - 9.81) < 0.6, first[3:].tolist()
+            (np.True_, np.True_, [0.0, 0.0, 0.0])
+        """,
+    )
+
+    sensor_noise_world: Quantity[int, int] = option(
+        "sensor_noise_world",
+        """Index of the World in the noise of its sensors: Worlds of other indices have independent noise.
+
+        World i of a batch has the index of the World that the batch is made of, plus i.
         """,
     )
 

@@ -94,6 +94,8 @@ class WorldRuntime(Protocol):
     multibody_options: Quantity[MultibodyOptions, MultibodyOptions]
     deactivation_options: Quantity[DeactivationOptions, DeactivationOptions]
     contact_sweeps: Quantity[int, int]
+    sensor_noise_seed: Quantity[int | None, int | None]
+    sensor_noise_world: Quantity[int, int]
 
     @property
     def step_profiling_enabled(self) -> bool: ...

@@ -13,6 +13,9 @@ from worldline._src.scene.kinds import COUNT, NON_NEGATIVE, POSITIVE, Integer, R
 from worldline._src.scene.texts import Enumeration
 
 _POSITIVE_COUNT = Integer(minimum=1)
+LARGEST_SEED, LARGEST_WORLD = 2**53 - 1, 2**32 - 1
+"""Largest seed and index of a world of sensor noise: states of replays hold the seed as a float64, and the
+counter of the generator has a word of 32 bits for the index."""
 
 
 class RigidBodySolver(SceneEnum):
@@ -155,4 +158,14 @@ class SimulationPolicy(Struct):
         default=0,
         converter=COUNT,
         doc="Sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.",
+    )
+    sensor_noise_seed: int | None = field(
+        default=None,
+        converter=OptionalOf(Integer(minimum=0, maximum=LARGEST_SEED)),
+        doc="Seed of the noise that sensors have when they are read; None reads them without noise.",
+    )
+    sensor_noise_world: int = field(
+        default=0,
+        converter=Integer(minimum=0, maximum=LARGEST_WORLD),
+        doc="Index of the world in the noise of its sensors; worlds of a batch count on from it.",
     )

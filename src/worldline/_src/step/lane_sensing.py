@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.kernels.sensors import tables as t
+from worldline._src.model.model import Model
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.evaluate import SCALARS, choose_scalar, in_threads
@@ -20,6 +21,7 @@ from worldline._src.step.lane_room import grown
 from worldline._src.step.lane_rows import spread_over
 from worldline._src.step.lane_runner import MARKS, lane_runner, program_table, set_table
 from worldline._src.step.pack_sensors import SensorTables, connected
+from worldline._src.step.sensor_noise import SensorNoise, noise_of
 from worldline._src.step.step_table import MULTIBODY, SENSOR, sensor_stages
 
 if TYPE_CHECKING:
@@ -28,11 +30,19 @@ if TYPE_CHECKING:
 _UNCHECKED = np.zeros((0, 4), np.int64)
 
 
-class LaneSensing:
-    """Readings of all sensors of a `LaneSimulation`."""
+def scene_noise(model: Model, count: int) -> SensorNoise | None:
+    """The noise that a scene asks for in so many worlds; None where it asks for none."""
+    if model.option is None:
+        return None
+    policy = model.option.policy
+    return noise_of(model, policy.sensor_noise_seed, policy.sensor_noise_world + np.arange(count))
 
-    def __init__(self, sim: LaneSimulation) -> None:
-        self.sim = sim
+
+class LaneSensing:
+    """Readings of all sensors of a `LaneSimulation`, with noise if there is any."""
+
+    def __init__(self, sim: LaneSimulation, noise: SensorNoise | None) -> None:
+        self.sim, self._noise = sim, noise
         table = sim.model.sensors
         self._off = table is None or (sim.model.option is not None and sim.model.option.disable_sensors)
         self._size = 0 if table is None else table.size
@@ -40,7 +50,7 @@ class LaneSensing:
         """Why sensors cannot be read, by name."""
         if table is None or self._off:
             return
-        self._tables = tables = SensorTables(sim.model, sim.constraints)
+        self._tables = tables = SensorTables(sim.model, sim.constraints, clips=noise is None)
         self.refused = {table.label[k]: why for k, why in tables.refused.items()}
         spans = [np.arange(table.start[k], table.start[k + 1]) for k in tables.refused]
         self._unreadable = np.concatenate([np.zeros(0, np.int64), *spans])
@@ -57,8 +67,8 @@ class LaneSensing:
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[tuple[list[tuple[Any, ...]], Any]]] = {}
 
-    def values(self, threads: int, lanes: int | None, time: Array | None = None) -> Array:
-        """Readings of every world, (worlds, numbers), at the time of each, or of the batch when None."""
+    def values(self, threads: int, lanes: int | None, time: Array | float, frames: np.ndarray | int) -> Array:
+        """Readings of every world, (worlds, numbers), at the time and the number of steps of each."""
         sim = self.sim
         if self._off:
             return np.zeros((sim.worlds, self._size))
@@ -71,7 +81,7 @@ class LaneSensing:
             self._programs[key] = program_table(sensor_stages(plan), scalar)
         width = sim._state.shape[1]
         rows = np.empty((sim.worlds, width + self._size + 1))
-        rows[:, :width], rows[:, width:-1], rows[:, -1] = sim._state, 0.0, sim.time if time is None else time
+        rows[:, :width], rows[:, width:-1], rows[:, -1] = sim._state, 0.0, time
         marks, run, limits = np.zeros((sim.worlds, MARKS)), lane_runner(scalar), np.zeros((2, 0))
 
         own = sim._own
@@ -91,9 +101,11 @@ class LaneSensing:
         else:
             in_threads(chunk, sim.worlds, threads, SCALARS[scalar][1], 1)
         if grown(sim, marks):
-            return sim._sensing().values(threads, lanes, time)
+            return sim._sensing().values(threads, lanes, time, frames)
         made = np.ascontiguousarray(rows[:, width:-1])
         made[:, self._unreadable] = np.nan
+        if self._noise is not None:
+            self._noise.add(made, frames)
         return made
 
     def _room(self, scalar: str, numbers: int) -> tuple[list[tuple[Any, ...]], Any]:

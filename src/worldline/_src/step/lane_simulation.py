@@ -50,7 +50,7 @@ from worldline._src.step.lane_runner import (
     program_table,
     set_table,
 )
-from worldline._src.step.lane_sensing import LaneSensing
+from worldline._src.step.lane_sensing import LaneSensing, SensorNoise, scene_noise
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, semantics_of
 from worldline._src.step.step_table import USER, StepPlan, stages_of
@@ -181,6 +181,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         self._elements = UserElements() if elements is None else elements
         errors.require_kind(self._elements, UserElements, "elements", "LaneSimulation")
         self._room_size: FixedRoom | None = None
+        self._noise = scene_noise(model, self.worlds)
         self._start()
 
     def _start(self) -> None:
@@ -417,10 +418,11 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
     def sensor_values(self, *, threads: int = 1, lanes: int | None = None) -> Array:
         """Readings of all sensors of every world for its present state, (worlds, numbers).
 
-        SI units, quaternions xyzw, clipped to the cut-off, without noise; `sensor_slices` says where each
-        sensor is, and NaN stands where one cannot be read, see `sensor_refused`. Forces and accelerations
-        are those of the present state and inputs. No bit of the next step depends on a reading. Models with
-        sensors of limits, contacts, rays or distances are read one world at a time, others in lanes.
+        SI units, quaternions xyzw, clipped to the cut-off, with noise where the scene has a seed for it
+        (`policy.sensor_noise_seed`); `sensor_slices` says where each sensor is, and NaN stands where one
+        cannot be read, see `sensor_refused`. Forces and accelerations are those of the present state and
+        inputs. No bit of the next step depends on a reading. Models with sensors of limits, contacts, rays
+        or distances are read one world at a time, others in lanes.
 
         Args:
             threads: processors to use, 0 for all.
@@ -442,12 +444,16 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
                 f"threads must be a whole number, 0 for all processors, got {threads!r}"
             )
         evaluate.choose_scalar(lanes, self.worlds)  # refuses a count that no processor has, sensors or not
-        return self._sensing().values(threads, lanes)
+        return self._sensing().values(threads, lanes, self.time, self._marks[:, STEPS])
 
     def _sensing(self) -> LaneSensing:
         if self._readings is None:
-            self._readings = LaneSensing(self)
+            self._readings = LaneSensing(self, self._noise)
         return self._readings
+
+    def set_noise(self, noise: SensorNoise | None) -> None:
+        """Have sensors read with this noise, or without any."""
+        self._noise, self._readings = noise, None
 
     # ---- evaluation without a step
 
@@ -682,7 +688,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
 
 _SETTINGS = (
     *("model", "worlds", "family", "_h", "_most_sweeps", "_tolerance", "_policy", "_limit"),
-    *("_last_failures", "_frozen_rows", "_elements", "_room_size"),
+    *("_last_failures", "_frozen_rows", "_elements", "_room_size", "_noise"),
 )
 _NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_start_row")
 """What a clone takes over: settings, and arrays without addresses."""

@@ -52,7 +52,8 @@ class Group(IntEnum):
 _VOLUMES = (ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.ELLIPSOID)
 _MESHES = (ShapeKind.MESH, ShapeKind.HULL)
 _NOT_CLIPPED = (SensorKind.CONTACT, SensorKind.DISTANCE)
-_UNITS = ("frame_quaternion", "ball_quaternion", "frame_x_axis", "frame_y_axis", "frame_z_axis")
+QUATERNIONS = ("frame_quaternion", "ball_quaternion")
+UNITS = (*QUATERNIONS, "frame_x_axis", "frame_y_axis", "frame_z_axis")
 """Directions and rotations, which no cut-off clips."""
 _POSES = {
     types.FrameSensorType.FramePos: t.POSITION,
@@ -127,13 +128,26 @@ def group_of(table: Sensors, k: int) -> Group:
     return Group.DYNAMICS if word in dynamic else Group.STATE
 
 
-class SensorTables:
-    """The sensors of a model as arenas, with what cannot be read."""
+def clipped_to(table: Sensors, k: int) -> float:
+    """The size that the numbers of a sensor are clipped to; 0 where they are not."""
+    if table.kind[k] in _NOT_CLIPPED or table.word[k] in UNITS:
+        return 0.0
+    return float(table.cutoff[k])
 
-    def __init__(self, model: Model, constraints: Constraints | None) -> None:
+
+class SensorTables:
+    """The sensors of a model as arenas, with what cannot be read.
+
+    Args:
+        model: with a table of sensors.
+        constraints: of the step; None for a step without.
+        clips: whether the stages clip readings to their cut-offs; noise is added before that.
+    """
+
+    def __init__(self, model: Model, constraints: Constraints | None, clips: bool = True) -> None:
         table = model.sensors
         assert table is not None
-        self.model, self.table, self._constraints = model, table, constraints
+        self.model, self.table, self._constraints, self._clips = model, table, constraints, clips
         self.refused: dict[int, str] = {}
         """Why sensors cannot be read, by row of the table."""
         self.groups = [group_of(table, k) for k in range(len(table))]
@@ -173,8 +187,8 @@ class SensorTables:
                 del self._rows[name][count:], self._numbers[name][count:]
             self.refused[k] = f"sensor '{table.label[k]}' ({table.word[k]}): {unable}"
             return
-        cutoff = float(table.cutoff[k])
-        if cutoff > 0.0 and table.kind[k] not in _NOT_CLIPPED and table.word[k] not in _UNITS:
+        cutoff = clipped_to(table, k)
+        if cutoff > 0.0 and self._clips:
             self._add("clip", (int(table.start[k]), int(table.start[k + 1])), cutoff)
 
     def _add(self, name: str, row: tuple[int, ...], *numbers: float) -> None:

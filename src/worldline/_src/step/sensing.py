@@ -250,12 +250,13 @@ class Sensing:
 
     Args:
         sim: the world; its model has a table of sensors.
+        clips: whether readings are clipped to their cut-offs.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: Simulation, clips: bool = True) -> None:
         compile_runs()
         self.sim = sim
-        self.tables = SensorTables(sim.model, sim.constraints)
+        self.tables = SensorTables(sim.model, sim.constraints, clips)
         start = self.tables.table.start
         spans = [np.arange(start[k], start[k + 1]) for k in self.tables.refused]
         self._unreadable = np.concatenate([np.zeros(0, np.int64), *spans])

@@ -20,6 +20,7 @@ from worldline._src.facade.batch.layout_choice import THREADS
 from worldline._src.facade.batch.selecting import indices_of
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
 from worldline._src.facade.fingerprint import digest, model_parts
+from worldline._src.facade.options import noise_seed
 from worldline._src.facade.values import is_array
 from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.spatial.poses import Array
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.batch.thread_worlds import Unit
     from worldline._src.facade.batch.world_batch import WorldBatch
 
-_KIND = FileKind(b"WORLDBAT", 1, "checkpoint of a WorldBatch", SceneError)
+_KIND = FileKind(b"WORLDBAT", 2, "checkpoint of a WorldBatch", SceneError)
 
 Packed = tuple[list[int], bytes]
 """Shape and little-endian numbers of an array."""
@@ -45,6 +46,7 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
     """Fingerprint of the model that all worlds start with."""
     arrays: dict[str, Packed]
     worlds: dict[str, bytes]
+    sensor_noise_seed: int | None
 
 
 def _pack(array: Array) -> Packed:
@@ -72,6 +74,7 @@ def packed(batch: WorldBatch) -> bytes:
         model=digest(model_parts(batch.model)),
         arrays={name: _pack(part) for name, part in parts.items() if is_array(part)},
         worlds={name: part for name, part in parts.items() if isinstance(part, bytes)},
+        sensor_noise_seed=batch.sensor_noise_seed,
     )
     return msgspec.msgpack.encode(saved)
 
@@ -106,7 +109,9 @@ def restore(batch: WorldBatch, data: bytes, where: str) -> None:
     before = {name: part.copy() if is_array(part) else part for name, part in before.items()}
     try:
         _require_parameters(batch, given, where)
+        seed = noise_seed(saved.sensor_noise_seed)
         batch._worlds.load(given)
+        batch.sensor_noise_seed = seed
     except (WorldlineError, msgspec.MsgspecError, KeyError) as error:
         batch._worlds.load(before)
         raise SceneError(f"{where}: not a checkpoint that can be restored: {error}") from error
@@ -186,6 +191,7 @@ def fingerprint(batch: WorldBatch, world: int | None) -> str:
     """See `WorldBatch.fingerprint`."""
     which, worlds = indices_of(world, batch.num_worlds, least=1), batch._worlds
     own = worlds.kind == THREADS or worlds.has_own_parameters
+    noise = "" if batch.sensor_noise_seed is None else f"noise {batch.sensor_noise_seed}"
     shared = None if own else digest(model_parts(batch.model))
     options = "" if batch._template.world is None else repr(batch._template.world.options)
     arrays = [array for name, array in worlds.arrays.items() if batch._has(name) and array[0].size]
@@ -193,5 +199,5 @@ def fingerprint(batch: WorldBatch, world: int | None) -> str:
     made: list[Array | str] = []
     for w in which.tolist():
         model = digest(model_parts(worlds.models(np.array([w]))[0])) if own else shared
-        made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w]]))
+        made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w], noise]))
     return str(made[0]) if world is not None else digest(made)

@@ -12,6 +12,7 @@ import numpy as np
 from worldline._src.errors import StepFailure
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.own_parameters import OwnParameters
+from worldline._src.facade.batch.parameters import SENSORS
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.capabilities import CONSTRAINTS, ROWS
@@ -24,6 +25,7 @@ from worldline._src.step import dynamics
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.lane_runner import STEPS
 from worldline._src.step.present_contacts import ContactRows, contacts_in_lanes
+from worldline._src.step.sensor_noise import SensorNoise, deviations, noise_of
 
 _FIELDS = {
     "joint_positions": "q",
@@ -59,6 +61,7 @@ class LaneWorlds:
         for name, array in self.arrays.items():
             array[...] = start[name]
         self.own = OwnParameters(template, count)
+        self._noise: SensorNoise | None = None
         self._start_state = self.sim._state[0].copy()
         self._start_inputs = self.sim._inputs[0].copy()
         # RESET of the divergence policy leads to the start of the batch
@@ -197,12 +200,13 @@ class LaneWorlds:
         """
         rows, before = self.own.with_given(given, which), self.sim._own.saved()
         try:
-            for w in which.tolist():
+            for w in _to_compile(given, which).tolist():
                 self.sim.set_parameters([w], self.own.world(w, rows)._live().sim.model)
         except BaseException:
             self.sim.restore_parameters(before)
             raise
         self.own.rows = rows
+        self._take_noise()
 
     def models(self, which: np.ndarray) -> list[Model]:
         """The models of some worlds."""
@@ -221,7 +225,7 @@ class LaneWorlds:
     def energies(self, which: np.ndarray) -> tuple[Array, Array]:
         """Kinetic and potential energy [J], (worlds,) each."""
         q, v = self.sim.q[which], self.sim.v[which]
-        if not self.has_own_parameters:
+        if all(name.startswith(SENSORS) for name in self.own.rows):
             model = self.template.model
             return dynamics.kinetic_energy(model, q, v), dynamics.potential_energy(model, q)
         made = np.zeros((2, len(which)))
@@ -238,11 +242,28 @@ class LaneWorlds:
     def sensors(self) -> Array:
         """Readings of all sensors, (worlds, n)."""
         # clocks tell the time of their own world, which a reset sets back
-        made = self.sim._sensing().values(1, None, self.time)
+        made = self.sim._sensing().values(1, None, self.time, self.frame)
         if self.sim.elements is None:
             return made
         self._tell_time()
         return np.concatenate([made, self.sim.elements.readings()], axis=1)
+
+    def set_noise(self, seed: int | None, worlds: np.ndarray) -> None:
+        """Have sensors read with the noise of a seed and of these indices of worlds; None for no noise."""
+        self._noise = noise_of(self.template.model, seed, worlds)
+        self.sim.set_noise(self._noise)
+        self._take_noise()
+
+    def _take_noise(self) -> None:
+        """Take over the standard deviations that worlds were given."""
+        table = self.template.model.sensors
+        if self._noise is None or table is None:
+            return
+        self._noise.deviation[:] = deviations(table)
+        for name, rows in self.own.rows.items():
+            if name.startswith(SENSORS):
+                label, _, field = name.removeprefix(SENSORS).rpartition(".")
+                self._noise.deviation[:, 2 * table.label.index(label) + (field == "gyro_noise")] = rows
 
     # ---- copies
 
@@ -261,6 +282,9 @@ class LaneWorlds:
         runtime.sim.written()
         runtime.sim.clock[0] = self.frame[index]
         made._set_time(float(self.time[index]))
+        if self._noise is not None:
+            made.sensor_noise_seed = self._noise.seed
+            made.sensor_noise_world = int(self._noise.worlds[index])
         return made
 
     def save(self) -> dict[str, Any]:
@@ -286,3 +310,13 @@ class LaneWorlds:
         self.sim._last_failures = ()
         frozen = np.flatnonzero(self.sim.frozen).tolist()
         self.sim._frozen_rows = {w: self.sim._state[w].copy() for w in frozen}
+
+
+def _to_compile(given: Mapping[str, Array], which: np.ndarray) -> np.ndarray:
+    """Worlds whose parameters a World has to take over: those with others than good levels of noise."""
+    if not all(name.startswith(SENSORS) for name in given):
+        return which
+    good = np.ones(len(which), bool)
+    for rows in given.values():
+        good &= np.isfinite(rows) & (rows >= 0.0)
+    return which[~good]

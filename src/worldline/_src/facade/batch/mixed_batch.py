@@ -121,7 +121,7 @@ class MixedBatch(errors.FixedAttributes):
         template = starts[0].template
         source = template.model if template.world is None else template.world
         made = WorldBatch(source, len(starts), layout=layout, divergence_policy=template.policy)
-        made._draw_index = worlds.copy()
+        made._number_worlds(worlds)
         rows = {id(start): start.rows() for start in starts}
         first = rows[id(starts[0])]
         for name in first:

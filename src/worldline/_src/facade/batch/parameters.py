@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of every world as named arrays: masses, sizes, friction, damping, gains, limits, gears, gravity.
+"""Parameters of every world as named arrays: masses, sizes, friction, damping, gains, limits, noise, gravity.
 
 Names are the way from a World to the property, such as `multibodies.arm.links.hand.mass`. Writing goes
 through the property of each World, with its checks; when one world refuses, those written before get their
@@ -20,6 +20,7 @@ from worldline._src.facade import joint_parameters, values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
 from worldline._src.model.scene_index import labels
+from worldline._src.scene.actuators import ActuatorType
 from worldline._src.scene.geometry import SHAPES, Geometry
 from worldline._src.spatial.poses import Array
 
@@ -33,10 +34,13 @@ _JOINT = (
     *("coulomb_friction", "armature", "velocity_limits", "effort_limits"),
 )
 _LIMITS = ("position_lower_limits", "position_upper_limits")
+_GAINS = {"position": ("kp", "damping_value"), "general": ("gainprm", "biasprm")}
+"""Gains by the form of an actuator's law: of servos of position, and the parameters of affine laws."""
 _SIZED = {shape: facts.lengths for shape, facts in SHAPES.items() if facts.sizes}
 """Shapes that sizes make, and how many they have."""
+SENSORS = "sensors."
+"""What the names of parameters of sensors begin with."""
 REFUSED = {
-    "noise": "a World adds no noise to its sensors",
     "size": "planes, meshes, height fields and shapes fitted to meshes have the size of the description",
 }
 """Names that end a parameter which no World changes, and why."""
@@ -112,6 +116,32 @@ def _gear(index: int, name: str) -> Parameter:
     return Parameter(lambda world: np.array(world._scene.actuators[index].gear), write)
 
 
+def _gain(index: int, name: str, field: str) -> Parameter:
+    """A gain in the law of an actuator."""
+
+    def write(world: World, value: Any) -> None:
+        law, what = world._scene.actuators[index].actuator_type.value, f"{field} of actuator '{name}'"
+        if field in ("gainprm", "biasprm"):
+            setattr(law, field, values.dof_vector(value, len(getattr(law, field)), what))
+        else:
+            check = values.non_negative if field == "damping_value" else values.real
+            setattr(law, field, check(value, what))
+        world._topology_changed()
+
+    return Parameter(lambda world: getattr(world._scene.actuators[index].actuator_type.value, field), write)
+
+
+def _speed_gain(index: int, name: str) -> Parameter:
+    """The gain of a servo of speed, which is all that its law has."""
+
+    def write(world: World, value: Any) -> None:
+        gain = values.real(value, f"kv of actuator '{name}'")
+        world._scene.actuators[index].actuator_type = ActuatorType.velocity(gain)
+        world._topology_changed()
+
+    return Parameter(lambda world: world._scene.actuators[index].actuator_type.value, write)
+
+
 def parameters_of(world: World) -> dict[str, Parameter]:
     """Every parameter of a World by name."""
     made = {"gravity": Parameter(lambda w: w.gravity, lambda w, value: setattr(w, "gravity", value))}
@@ -135,6 +165,15 @@ def parameters_of(world: World) -> dict[str, Parameter]:
             made[f"shapes.{name}.size"] = _size(name, _SIZED[geom.shape])
     for index, name in enumerate(labels([actuator.name for actuator in world._scene.actuators], "actuator")):
         made[f"actuators.{name}.gear"] = _gear(index, name)
+        law = world._scene.actuators[index].actuator_type.variant
+        if law == "velocity":
+            made[f"actuators.{name}.kv"] = _speed_gain(index, name)
+        for field in _GAINS.get(law, ()):
+            made[f"actuators.{name}.{field}"] = _gain(index, name, field)
+    for sensor in world.sensors:
+        if sensor.name not in world._functions.sensors:
+            for name in ("noise", "gyro_noise") if sensor.kind == "imu" else ("noise",):
+                made[f"{SENSORS}{sensor.name}.{name}"] = _property(sensor._path(), name)
     return made
 
 

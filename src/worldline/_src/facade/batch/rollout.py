@@ -14,6 +14,7 @@ from worldline._src.facade.batch.contacts import BatchContacts
 from worldline._src.facade.batch.layout_choice import AUTOMATIC
 from worldline._src.facade.batch.template import BatchSource, arrays_of
 from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.facade.options import noise_world
 from worldline._src.facade.world import World
 from worldline._src.facade.world_state import WorldState
 from worldline._src.named_tuple import NamedTuple
@@ -82,6 +83,7 @@ def rollout(
     sensors: bool = False,
     contacts: bool = False,
     layout: str = AUTOMATIC,
+    first_world: int = 0,
 ) -> RolloutTrajectory:
     """Step worlds from given states under given controls, and return all states in between.
 
@@ -100,6 +102,7 @@ def rollout(
         sensors: whether to read sensors before the first step and after every step.
         contacts: whether to find contacts before the first step and after every step.
         layout: as for `WorldBatch`.
+        first_world: index of the first world in the noise of sensors, for parts of a larger rollout.
 
     Example:
         >>> import numpy as np
@@ -123,7 +126,9 @@ def rollout(
         given = "" if sequence is None else f"; controls are of {sequence.shape[-2]}"
         raise ArgumentError(f"rollout needs a non-negative number of steps, got {n}{given}")
     sensors, contacts = values.flag(sensors, "sensors"), values.flag(contacts, "contacts")
+    first = noise_world(first_world, "first_world of rollout")
     batch = WorldBatch(model, count, layout=layout, divergence_policy=DivergencePolicy.FREEZE)
+    batch._number_worlds(batch._which + first)
     _start(batch, states)
     nu = batch.controls.shape[1]
     if sequence is not None and sequence.shape[-1] != nu:

@@ -71,6 +71,14 @@ class Template:
         runtime = self.runtime
         return self.sim.body_f if runtime is None else runtime.persistent_wrench
 
+    @property
+    def noise(self) -> tuple[int | None, int]:
+        """Seed of the noise of sensors, None for no noise, and index of the first world in it."""
+        if self.world is not None:
+            return self.world.sensor_noise_seed, self.world.sensor_noise_world
+        policy = None if self.model.option is None else self.model.option.policy
+        return (None, 0) if policy is None else (policy.sensor_noise_seed, policy.sensor_noise_world)
+
     def start(self) -> dict[str, Array]:
         """Every array of one world that a batch has, at the start, by the name of a field."""
         return arrays_of(self.sim, self.runtime)

@@ -448,6 +448,14 @@ class ThreadWorlds:
             made.append(world.sensors.values)
         return np.array(made).reshape(self.count, -1)
 
+    def set_noise(self, seed: int | None, worlds: np.ndarray) -> None:
+        """Have sensors read with the noise of a seed and of these indices of worlds; None for no noise."""
+        for unit, index in zip(self.units, worlds.tolist(), strict=True):
+            if unit.world is not None:
+                unit.world.sensor_noise_seed = seed
+                if seed is not None:
+                    unit.world.sensor_noise_world = index
+
     # ---- copies
 
     def extract(self, index: int) -> World | None:

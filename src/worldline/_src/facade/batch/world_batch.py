@@ -17,6 +17,7 @@ from worldline._src.facade.batch.array_fields import LiveField
 from worldline._src.facade.batch.functions import BatchFunction, BatchFunctions, BatchStepFunction
 from worldline._src.facade.batch.lane_worlds import LaneWorlds
 from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, LayoutChoice, choose_layout
+from worldline._src.facade.batch.noise import SENSOR_NOISE_SEED, BatchNoise
 from worldline._src.facade.batch.objects import objects_of
 from worldline._src.facade.batch.parameters import Parameter, parameters_of
 from worldline._src.facade.batch.randomization import Randomization, Randomized, of_mapping
@@ -109,6 +110,7 @@ class WorldBatch(BatchPart):
     mocap_poses = LiveField("mocap_poses")
     element_parameters = LiveField("element_parameters")
     world_joint_commands = LiveField("world_joint_commands")
+    sensor_noise_seed = SENSOR_NOISE_SEED
 
     def __init__(
         self,
@@ -133,10 +135,17 @@ class WorldBatch(BatchPart):
         self._failed: dict[int, errors.StepFailure] = {}
         self._asked = layout
         self._parameter_table: dict[str, Parameter] | None = None
-        self._draws, self._draw_index = np.zeros(count, np.int64), np.arange(count)
+        self._draws = np.zeros(count, np.int64)
         # arrays in which worlds start with rows of their own
         self._own_start: dict[str, Array] = {}
         self._functions = BatchFunctions(self)
+        self._noise = BatchNoise(self)
+        self._number_worlds(self._which)
+
+    def _number_worlds(self, worlds: np.ndarray) -> None:
+        """Give worlds the indices by which they draw, and by which their sensors have noise."""
+        self._draw_index = worlds.copy()
+        self._noise.give(self._worlds)
 
     def __len__(self) -> int:
         return self.num_worlds
@@ -291,6 +300,7 @@ class WorldBatch(BatchPart):
         moved = ThreadWorlds(self._template, self.num_worlds, lanes.arrays)
         moved.write_parameters(lanes.own.rows, np.arange(self.num_worlds))
         moved.write_parameters(given, which)
+        self._noise.give(moved)
         # a World that compiles again for a parameter forgets that it is frozen
         moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
         self._in_layout, self._choice = moved, LayoutChoice(moved.kind, (f"{', '.join(given)}: {reason}",))

@@ -74,7 +74,6 @@ _IGNORED: Final = {
     "ipc": "deformable objects are not modelled",
     "sdf_iterations": "signed distance fields are not modelled",
     "sdf_initpoints": "signed distance fields are not modelled",
-    "sensornoise": "noise is given at the sensors",
 }
 
 
@@ -177,6 +176,9 @@ def _read_flags(reading: Reading, a: Attributes, option: SimulateOption) -> None
         # of older files
         option.disable_springs = option.disable_damping = True
     option.compute_energy = a.choice("energy", _SWITCH, option.compute_energy)
+    if "sensornoise" in a:
+        # of older files: noise of sensors that is not in the formats of today
+        option.policy.sensor_noise_seed = 0 if a.choice("sensornoise", _SWITCH, False) else None
     sleeping = option.policy.deactivation
     sleeping.enabled = a.choice("sleep", _SWITCH, sleeping.enabled)
     if option.disable_springs and option.disable_damping:
