@@ -300,8 +300,7 @@ class SensorCollection(NamedCollection[Sensor]):
             made = readings.all()
             if own:
                 made = np.concatenate([made, *(sensor.value for sensor in own.values())])
-        # by position: NumPy takes twice as long for a keyword
-        made.setflags(False)
+        made.setflags(write=False)
         return made
 
     @property
