@@ -70,6 +70,36 @@ def test_candidates_do_not_depend_on_history():
         assert np.array_equal(here.features, fresh.features)
 
 
+def test_fast_shapes_above_half_spaces():
+    # shapes that leave their boxes every few steps, along either normal, and turn back
+    rng = np.random.default_rng(2)
+    detector = NativeDetector()
+    group = detector.create_group()
+    count = 60
+    for _ in range(count):
+        group.add(CollisionShape.sphere(0.1))
+    group.add(CollisionShape.plane((0, 0, 1)), static=True)
+    group.add(CollisionShape.plane((1, 0, 0)), static=True)
+    poses = np.hstack([rng.random((count + 2, 3)), np.tile([0, 0, 0, 1.0], (count + 2, 1))])
+    poses[count:, :3] = 0.0
+    velocity = 0.05 * rng.normal(size=(count, 3))
+    velocity[::2, :2] = velocity[1::2, 1:] = 0.0
+    moved = 0
+    for step in range(60):
+        poses[:count, :3] += velocity * (1.0 if step < 40 else -1.0)
+        group.poses = poses
+        scene = detector.scene(group)
+        scene.find_pairs()
+        found = [tuple(pair) for pair in scene.candidates().tolist()]
+        p = poses[:count, :3]
+        floor = {(k, count) for k in np.flatnonzero(p[:, 2] <= 0.1).tolist()}
+        wall = {(k, count + 1) for k in np.flatnonzero(p[:, 0] <= 0.1).tolist()}
+        assert found == sorted(boxes_that_meet(scene, count) | floor | wall)
+        moved += int(scene.arenas.column["counter"][MOVED])
+    # they left their boxes, and not in every step
+    assert 60 * count // 10 < moved < 60 * count // 2
+
+
 @pytest.mark.parametrize("room", [110, 40])
 def test_without_room_for_all_pairs(room):
     # what a step does with less room than it needs: no list, and pairs that do not fit are left out

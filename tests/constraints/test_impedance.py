@@ -37,6 +37,16 @@ def test_ends_and_middle_of_the_curve():
     assert curve([0.0, 1.0], (0.0, 1.0, width, 0.5, 2)) == pytest.approx([1e-4, 1 - 1e-4])
 
 
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 3.0, 6.0])
+def test_curve_is_the_formula_for_every_exponent(power):
+    d0, dw, width, m = 0.3, 0.9, 0.02, 0.4
+    x = np.linspace(0.0, 1.0, 41)
+    below = d0 + (dw - d0) * x**power / m ** (power - 1.0)
+    above = dw - (dw - d0) * (1.0 - x) ** power / (1.0 - m) ** (power - 1.0)
+    wanted = np.where(x <= m, below, above)
+    np.testing.assert_allclose(curve(width * x, (d0, dw, width, m, power)), wanted, rtol=1e-14)
+
+
 @pytest.mark.parametrize("solimp", CURVES)
 def test_lanes_equal_one_world_bit_for_bit(solimp):
     r = aligned(np.linspace(-0.02, 0.02, 400))

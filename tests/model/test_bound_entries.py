@@ -50,6 +50,30 @@ def test_copies_and_comparisons_follow_their_counts() -> None:
     assert not whole.are_same()
 
 
+def test_neighbours_of_the_same_arenas_are_one_run() -> None:
+    # columns take whole cache lines, eight numbers; the last is not next to the others
+    old, new, other = np.arange(48.0), np.zeros(48), np.zeros(48)
+    columns = [slice(0, 5), slice(8, 16), slice(16, 17), slice(40, 48)]
+    runs = Runs([Run(old[at], new[at]) for at in columns])
+    assert runs.table[:, 2].tolist() == [17, 8]
+    runs.copy()
+    for at in columns:
+        np.testing.assert_array_equal(new[at], old[at])
+    assert not new[17:40].any() and runs.are_same()
+    new[16] += 1.0
+    assert not runs.are_same()
+
+    # of several arenas, in another order, apart by another distance, counted
+    for apart in (
+        [Run(old[:8], new[:8]), Run(old[8:16], other[8:16])],
+        [Run(old[8:16], new[8:16]), Run(old[:8], new[:8])],
+        [Run(old[:8], new[:8]), Run(old[8:16], new[16:24])],
+        [Run(old[:8], new[:8]), Run(old[8:16].reshape(4, 2), new[8:16].reshape(4, 2), array_runs.ROW)],
+        [Run(old, new), Run(other, other.copy())],
+    ):
+        assert len(Runs(apart).table) == 2
+
+
 def test_copies_that_depend_on_others_keep_what_they_have_addresses_of() -> None:
     a, b, state = np.arange(6.0), np.zeros(6), np.arange(3.0)
     known = state.copy()

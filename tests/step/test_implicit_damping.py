@@ -10,6 +10,7 @@ import pytest
 from worldline import model as wm
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.kernels import drives
 
 ARMS = """<mujoco><option timestep="0.01"/><worldbody>
   <body><joint name="a" axis="0 1 0" damping="3"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".05"/>
@@ -51,3 +52,32 @@ def test_prescribed_joints_keep_what_is_prescribed():
     ledger = world.energy_ledger()
     assert ledger.prescribed != 0.0
     assert abs(ledger.unexplained) < 1e-12
+
+
+TIED = """<mujoco><worldbody>
+  <body><joint name="a" axis="0 1 0" damping="3"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".05"/>
+    <body pos="1 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".05"/></body>
+    <body pos="1 0 0" name="tip"><joint name="c" axis="0 0 1"/><geom size=".1" pos="0 .3 .4"/></body></body>
+  <body name="free" pos="3 0 0"><freejoint/><geom type="box" size=".1 .2 .3" pos=".1 0 0"/></body>
+</worldbody><equality><connect body1="free" body2="tip" anchor="0 0 0"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize("prescribed", [None, "a", "c"])
+def test_mass_matrix_of_an_island_is_that_of_its_trees(prescribed):
+    # three and six degrees of freedom: neither is a whole number of machine vectors
+    world = sx.World.from_scene(msd.from_str(TIED))
+    robot = next(robot for robot in world.multibodies if robot.num_dofs == 3)
+    robot.joints.position = [0.3, -0.5, 0.7]
+    if prescribed:
+        robot.joints[prescribed].actuator_type = sx.ActuatorType.VELOCITY
+    world.step()
+    runtime = world._live()
+    M = wm.mass_matrix(runtime.model, runtime.sim.q)
+    world.step()
+    held = runtime.sim.drive == drives.VELOCITY
+    M[held], M[:, held] = 0.0, 0.0
+    M[held, held] = 1.0
+    column = runtime.sim.constraints.column
+    made = column.M.reshape(-1)[: 9 * 12].reshape(9, 12)
+    assert column.column_dof.tolist() == list(range(9)) and held.sum() == (prescribed is not None)
+    np.testing.assert_allclose(made, np.pad(M, ((0, 0), (0, 3))), rtol=1e-13, atol=1e-13)

@@ -510,7 +510,7 @@ class Runtime:
         """
         settle = self.settle_closures
         if settle is None:
-            self._steps(n)
+            (self._step if self.tangent is None else self._steps)(n)
             return
         if self.follows_closures and self.tangent is not None:
             raise UnavailableStage(

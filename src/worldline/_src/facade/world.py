@@ -549,7 +549,7 @@ class World(KnownNames):
             self._ended, self._ended_since = self._ended_since, []
         log = runtime.sim.contact_log
         if log is not None:
-            log.start(int(runtime.sim.clock[0]))
+            log.start(int(runtime.sim.clock.item(0)))
 
     def _ready(self) -> Runtime:
         """In simulation mode, compiled, and with all that is asked for available."""
@@ -579,7 +579,7 @@ class World(KnownNames):
     @property
     def time(self) -> float:
         """Simulated time [s]: what was last set, and the time step for every step since."""
-        return self._time_start + float(self._clock()[1]) * self._options.time_step
+        return self._time_start + self._clock().item(1) * self._options.time_step
 
     @time.setter
     def time(self, value: float) -> None:
@@ -589,7 +589,7 @@ class World(KnownNames):
     @property
     def frame(self) -> int:
         """Number of steps made."""
-        return int(self._clock()[0])
+        return int(self._clock().item(0))
 
     @property
     def gravity(self) -> Array:

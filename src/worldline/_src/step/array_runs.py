@@ -17,6 +17,8 @@ from worldline._src.scalar.memory import address_as, vector
 ONCE, CONTACT, ROW, PAIR = range(4)
 """What pieces of arenas are counted by."""
 _ALL = 1 << 62
+_CACHE_LINE = 64
+"""[bytes]"""
 
 
 @outline
@@ -105,30 +107,55 @@ class Counts:
         return min(int(self.counters[by][0]), self.most[by])
 
 
+def _joined(runs: list[Run]) -> list[tuple[int, int, int, int]]:
+    """Address, address of the copy, length and kind of runs; neighbours in the same two arenas are one run.
+
+    Columns of an arena take whole cache lines: less than one between two of them is padding.
+    """
+    table: list[tuple[int, int, int, int]] = []
+    arenas: tuple[Any, Any] | None = None
+    for old, new, by in runs:
+        a, b, n = old.ctypes.data, new.ctypes.data, old.size if by == ONCE else old[0].size
+        if arenas is not None and by == ONCE and old.base is arenas[0] and new.base is arenas[1]:
+            first, copy, length, _ = table[-1]
+            if 0 <= a - first - 8 * length < _CACHE_LINE and b - copy == a - first:
+                table[-1] = first, copy, (a - first) // 8 + n, ONCE
+                continue
+        table.append((a, b, n, by))
+        shared = by == ONCE and old.base is not None and new.base is not None
+        arenas = (old.base, new.base) if shared else None
+    return table
+
+
 class Runs:
     """Pieces of arenas that are copied or compared together."""
 
     def __init__(self, runs: Iterable[Run], counts: Counts | None = None) -> None:
         self.counts = counts or Counts()
         self.runs = [run for run in runs if run.old.size]
-        table = [
-            (a.ctypes.data, b.ctypes.data, a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
-        ]
-        self.table = np.array(table, np.int64).reshape(-1, 4)
-        self._copy: Callable[[], int] | None = None
+        self.table = np.array(_joined(self.runs), np.int64).reshape(-1, 4)
+        self._copy: Callable[[], object] | None = None
         self._same: Callable[[], bool] | None = None
 
     def copy(self) -> None:
         """Copy them all."""
-        if not DISABLED:
-            copy = self._copy
-            if copy is None:
-                copy = self._copy = _copy_runs.bound(self.table, self.counts.table)  # type: ignore[attr-defined]
-            copy()
-            return
-        for (old, new, by), n in zip(self.runs, self.table[:, 2].tolist(), strict=True):
+        copy = self._copy
+        if copy is None:
+            copy = self._copy = self.bound()
+        copy()
+
+    def bound(self) -> Callable[[], object]:
+        """A function that copies them all."""
+        if DISABLED:
+            return self._copy_python
+        call: Any = _copy_runs.bound(self.table, self.counts.table)  # type: ignore[attr-defined]
+        call.kept = self  # what the tables have addresses of
+        return call
+
+    def _copy_python(self) -> None:
+        for old, new, by in self.runs:
             # as numbers in a row: a piece may be laid out otherwise than its copy
-            size = n * self.counts.of(by)
+            size = (old.size if by == ONCE else old[0].size) * self.counts.of(by)
             new.reshape(-1)[:size] = old.reshape(-1)[:size]
 
     def bound_copy(self, same: Runs) -> Callable[[], int]:

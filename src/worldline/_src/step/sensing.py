@@ -47,6 +47,7 @@ _CONTACTS = ("contact_row", "contact_force", "frame")
 _COLLISION = ("contact", "contact_id")
 """and of the collision tables; see `contact_memory.py`."""
 _NO_ROWS = np.zeros((0, 5), np.int64)
+_NO_GROUPS: frozenset[Group] = frozenset()
 _COUNTED = {"ncontact": CONTACT, "nrow": ROW}
 _SCRATCH = (
     *("link", "program", "J", "aref", "D", "bound", "kind", "dim", "changed", "row_first", "row_end"),
@@ -111,7 +112,9 @@ class Copy:
             copies += more_copies
             inputs += more_inputs
             counts = Counts({CONTACT: _cell(sim.constraints.column.counter, rows.CONTACT_COUNT)})
-        self.copies, self.inputs, self._laws = Runs(copies, counts), Runs(inputs), Runs(self.laws)
+        self.inputs, self._laws = Runs(inputs), Runs(self.laws)
+        self.take = Runs(copies, counts).bound()
+        """Takes over state, inputs, and what the last step left for the next."""
         self.untouched = Runs([*inputs[1:], *self._untouched])
         """What must be as it was for the next step to go on from an evaluation,"""
         self.goes_on = self._prefix(sim)
@@ -190,7 +193,8 @@ class Copy:
         for first, end in (("a", "wrench"), ("link_R", "q_start")):
             here = slice(at[first], at[end])
             made.append(Run(self.data[here], sim.data[here]))
-        for column in rows.TABLE.columns:
+        # by arena, where neighbours are copied at once
+        for column in sorted(rows.TABLE.columns, key=lambda column: column.space):
             name = column.name
             if column.space in ("args", "d") and name not in _SCRATCH and not name.startswith(_SOLVERS):
                 by = _COUNTED.get(str(column.shape[0]), ONCE)
@@ -235,10 +239,6 @@ class Copy:
         collision = constraints.collision
         return self._block is constraints.block and (collision is None or self._found is collision.d)
 
-    def take(self) -> None:
-        """Take over state, inputs, and what the last step left for the next."""
-        self.copies.copy()
-
 
 def _cell(counters: np.ndarray, k: int) -> np.ndarray:
     """One of several counters; a view."""
@@ -263,15 +263,17 @@ class Sensing:
         self._present = self.tables.present
         self._alone = {group: self._present & {group} for group in Group}
         self._odd = odd_equalities(sim.constraints)
+        self._all_readable = not len(self._unreadable) and not self._odd.size
         self._advance = runner.advancer()
         self.body_f = np.zeros((sim.model.body_count, 6))
         """Torques, then forces at centres of mass, that act now, world axes; written before a reading."""
         self.pushed = False
         """Whether any of them may not be zero."""
         self._copy: Copy | None = None
-        self._fresh: frozenset[Group] = frozenset()
+        self._fresh = _NO_GROUPS
         self._key: tuple[object, object] = (None, None)
-        self._programs: dict[object, Callable[[], int]] = {}
+        self._programs: dict[object, tuple[Callable[[], int], bool]] = {}
+        """What reads groups, and whether the next step can go on from its evaluation."""
         self._clock, self._record, self._resume = np.zeros(2), np.zeros(5), np.zeros(1, np.int64)
 
     def _unknown(self) -> list[str]:
@@ -283,7 +285,7 @@ class Sensing:
 
     def forget(self) -> None:
         """Something that readings depend on changed in a way that no input shows."""
-        self._fresh = frozenset()
+        self._fresh = _NO_GROUPS
 
     def why_not(self, k: int) -> str:
         """Why sensor `k` cannot be read now; empty when it can."""
@@ -309,9 +311,10 @@ class Sensing:
         """All readings, one after the other; NaN where a sensor cannot be read."""
         self.read(self._present, time, key)
         made, table = self.tables.reading.copy(), self.tables.table
-        if len(self._unreadable):
-            made[self._unreadable] = np.nan
-        if self._odd.size and self._unknown():
+        if self._all_readable:
+            return made
+        made[self._unreadable] = np.nan
+        if self._unknown():
             for k, word in enumerate(table.word):
                 if word in ("force", "torque"):
                     made[table.start[k] : table.start[k + 1]] = np.nan
@@ -328,44 +331,46 @@ class Sensing:
         sim, copy, known = self.sim, self._copy, self._key
         if copy is None or not copy.is_of(sim):
             copy = self._copy = Copy(sim, self.body_f)
-            self._fresh, self._programs = frozenset(), {}
+            self._fresh, self._programs = _NO_GROUPS, {}
         if known[0] != time or known[1] != key:
             if known[1] != key:
                 self.tables.refresh()
-            self._fresh, self._key = frozenset(), (time, key)
+            self._fresh, self._key = _NO_GROUPS, (time, key)
         elif self._fresh and not copy.inputs.are_same():
             copy.know_laws()
-            self._fresh = frozenset()
-        stale = groups - self._fresh if self._fresh else groups
+            self._fresh = _NO_GROUPS
+        fresh = self._fresh
+        stale = groups - fresh if fresh else groups
         if not stale:
             return
         self.tables.time[0] = time
-        if not self._fresh:
+        if not fresh:
             # what the copy has of an evaluation is lost
             if sim.ahead is not None:
                 sim.ahead = None
             copy.take()
         else:
-            self._fresh = self._fresh - stale
+            self._fresh = fresh - stale
         if copy.plan.user_poses and Group.DYNAMICS in stale:
             self._read_in_place(stale)
         else:
             self._read_copy(copy, stale)
-        self._fresh = self._fresh | stale
+        self._fresh = fresh | stale if fresh else stale
 
     def _read_copy(self, copy: Copy, stale: frozenset[Group]) -> None:
         """Evaluate the present state on a copy of the arenas."""
         while True:
             # forces act in the next step that no step had before
             pushed = self.pushed and not copy.plan.wrenches
-            program = self._programs.get((stale, pushed))
-            if program is None:
+            known = self._programs.get((stale, pushed))
+            if known is None:
                 plan = copy.plan._replace(wrenches=True) if pushed else copy.plan
-                plan = self.tables.plan(plan, stale)
-                program = self._programs[stale, pushed] = self._program(plan, copy.sets)
-            if program():
-                if copy.goes_on and not pushed and Group.DYNAMICS in stale:
-                    vars(self.sim)["ahead"] = self._go_on
+                program = self._program(self.tables.plan(plan, stale), copy.sets)
+                goes_on = copy.goes_on != 0 and not pushed and Group.DYNAMICS in stale
+                known = self._programs[stale, pushed] = program, goes_on
+            if known[0]():
+                if known[1]:
+                    self.sim.__dict__["ahead"] = self._go_on
                 return
             short, self._resume[0] = self._resume[0] != 0, 0
             if self.sim.constraints is None or not short:

@@ -435,9 +435,10 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
 
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
-        if self.constraints is not None and self.constraints.drives:
-            acting, column = self.constraints.actuators, self.constraints.column.control
-            np.copyto(column, self.control if len(acting) == len(self.control) else self.control[acting])
+        constraints, control = self.constraints, self.control
+        if constraints is not None and constraints.drives:
+            acting = constraints.actuators
+            constraints.column.control[:] = control if len(acting) == len(control) else control[acting]
 
     def _enter_arenas(self) -> None:
         """Take the arenas as they are now for the next call of the loop."""

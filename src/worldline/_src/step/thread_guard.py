@@ -14,11 +14,11 @@ before it.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from threading import get_ident
 from typing import Any, TypeVar
 
 from worldline._src.errors import BusyError
@@ -53,7 +53,8 @@ class ThreadGuard:
         """One entry for each step that waits for reads; new reads let them go first."""
 
     def __enter__(self) -> None:
-        if self._owner == threading.get_ident():
+        thread = get_ident()
+        if self._owner == thread:
             self._depth += 1
             return
         while self.busy == READ or self._steps_waiting:
@@ -61,7 +62,7 @@ class ThreadGuard:
         if self.busy:
             raise BusyError(self._rule)
         self.busy = READ
-        self._owner, self._depth = threading.get_ident(), 1
+        self._owner, self._depth = thread, 1
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
@@ -75,14 +76,14 @@ class ThreadGuard:
 
     def wait(self) -> None:
         """Return when no other thread reads; refuse while another thread steps."""
-        if self._owner != threading.get_ident():
+        if self._owner != get_ident():
             self._await_reads()
             if self.busy:
                 raise BusyError(self._rule)
 
     def take(self) -> None:
         """Enter for a step: waits for reads of other threads, refuses when another step runs."""
-        if self._owner == threading.get_ident():
+        if self._owner == get_ident():
             raise BusyError(self._rule)
         self._steps_waiting.append(None)
         try:
@@ -95,7 +96,7 @@ class ThreadGuard:
 
     def adopt(self) -> None:
         """The calling thread may read between the steps that `take` began."""
-        self._owner, self._depth = threading.get_ident(), 1
+        self._owner, self._depth = get_ident(), 1
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -145,13 +145,15 @@ def _merge(pairs, held, found):
 
 
 @inline
-def _drop_moved(pairs, tree, held):
-    """Take out the pairs of shapes that left their box."""
+def _drop_moved(pairs, rules, tree, held):
+    """Take out the pairs of shapes that left their box; half spaces have none, so their pairs stay."""
     rows, moved = pairs.fat_pair, tree.moved
     kept = 0
     for q in range(held):
-        if moved[rows[q, 0]] == 0 and moved[rows[q, 1]] == 0:
-            rows[kept, 0], rows[kept, 1] = rows[q, 0], rows[q, 1]
+        i, j = rows[q, 0], rows[q, 1]
+        stays = moved[i] == 0 and moved[j] == 0
+        if stays or rules.shape_type[i] == PLANE or rules.shape_type[j] == PLANE:
+            rows[kept, 0], rows[kept, 1] = i, j
             kept += 1
     return kept
 
@@ -216,14 +218,15 @@ def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
     """Boxes -> candidate pairs, sorted; counter[PAIRS] or [FAT] above the room means there was not enough."""
     tree, pairs, stack = tree_io, pairs_io, stack_io
     counter, root = pairs.counter, tree.tree_root
-    if root[BUILT] == 0:
+    begins = root[BUILT] == 0
+    if begins:
         sort_shapes(tree, rules.shape_type, rules.shape_body, rules.body_fixed)
         counter[FAT] = 0
     left = update_tree(tree, placed.box, stack)
     counter[MOVED] = left
     held = counter[FAT]
     if left > 0:
-        held = _drop_moved(pairs, tree, held)
+        held = _drop_moved(pairs, rules, tree, held)
         in_trees, found = root[MOVING] + root[FIXED], 0
         for k in range(in_trees):
             s = tree.tree_order[k]
@@ -232,8 +235,9 @@ def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
             found = _find_partners(pairs, rules, tree, s, root[MOVING_ROOT], stack, found)
             if k < root[MOVING]:
                 found = _find_partners(pairs, rules, tree, s, root[FIXED_ROOT], stack, found)
-            for e in range(in_trees, in_trees + root[PLANES]):
-                found = _add_new(pairs, rules, found, s, tree.tree_order[e])
+            if begins:
+                for e in range(in_trees, in_trees + root[PLANES]):
+                    found = _add_new(pairs, rules, found, s, tree.tree_order[e])
         if held + found > pairs.pair.shape[0]:
             # the list would not be whole: do without it, and begin again in the next pass
             counter[PAIRS] = _find_without_list(rules, placed, tree, stack, pairs)

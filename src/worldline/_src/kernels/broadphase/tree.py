@@ -3,9 +3,10 @@
 """Two trees of grown boxes, one of moving and one of fixed shapes, that last from step to step.
 
 A shape stays in its place in the tree while its box stays inside the larger box the tree knows. When it
-leaves, that box and the boxes above it grow. Once half as many shapes have left as there are, the tree is
-built anew by median splits. Half spaces are in no tree: there are few and their box is everything. In a world
-of few shapes no shape ever leaves: looking at all pairs costs less than following those that move.
+leaves, that box and the boxes above it grow, further in the direction in which it left. Once half as many
+shapes have left as there are, the tree is built anew by median splits. Half spaces are in no tree: there are
+few and their box is everything. In a world of few shapes no shape ever leaves: looking at all pairs costs
+less than following those that move.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ MOVING_ROOT, FIXED_ROOT, NODES, BUILT, LEFT, MOVING, FIXED, PLANES = range(8)
 PARENT, CHILD_A, CHILD_B, LEAF = range(4)
 SKIN = 0.1
 """How much larger than a shape's box its box in the tree is, as a share of its longest side."""
+AHEAD, MOST_AHEAD = 8.0, 1.0
+"""A box that a shape left goes on where it got out: so many times as far as it got, at most so many longest
+sides. A shape that moves far in a step is then inside for some more; the box of a slow one, which hardly gets
+out, stays tight."""
 FEW = 24
 """Up to so many shapes, the boxes in the tree hold everything."""
 
@@ -50,14 +55,28 @@ def _inside(box, fat, i):
 
 
 @inline
+def _longest_side(box, i):
+    return maximum(maximum(box[i, 3] - box[i, 0], box[i, 4] - box[i, 1]), box[i, 5] - box[i, 2])
+
+
+@inline
 def _set_fat(box, fat, i):
     """Grow the box of a shape by the skin."""
     # box grown by 10 % of its longest side, in every direction
-    side = maximum(maximum(box[i, 3] - box[i, 0], box[i, 4] - box[i, 1]), box[i, 5] - box[i, 2])
-    skin = SKIN * side if fat.shape[0] > FEW else EVERYWHERE
+    skin = SKIN * _longest_side(box, i) if fat.shape[0] > FEW else EVERYWHERE
     for e in range(3):
         fat[i, e] = box[i, e] - skin
         fat[i, 3 + e] = box[i, 3 + e] + skin
+
+
+@inline
+def _follow(box, fat, i):
+    """The same for a shape that left its grown box, further where it got out."""
+    side = _longest_side(box, i)
+    for e in range(3):
+        below, above = maximum(fat[i, e] - box[i, e], 0.0), maximum(box[i, 3 + e] - fat[i, 3 + e], 0.0)
+        fat[i, e] = box[i, e] - (SKIN * side + minimum(AHEAD * below, MOST_AHEAD * side))
+        fat[i, 3 + e] = box[i, 3 + e] + (SKIN * side + minimum(AHEAD * above, MOST_AHEAD * side))
 
 
 @inline
@@ -183,7 +202,7 @@ def update_tree(tree, box, stack):
         for s in range(fat.shape[0]):
             moved[s] = 0
             if tree.tree_leaf[s] >= 0 and not _inside(box, fat, s):
-                _set_fat(box, fat, s)
+                _follow(box, fat, s)
                 moved[s] = 1
                 left += 1
     root[LEFT] += left

@@ -53,6 +53,16 @@ def row_spring(time_constant, damping_ratio, d_width, least_time):
 
 
 @inline
+def _turns(exponent):
+    """0 for an exponent of 2, otherwise 2.
+
+    Powers in a branch are computed in any case, as compilers take them for cheap and move them out of loops;
+    those in a loop whose count the compiler does not know are not.
+    """
+    return int(min(abs(exponent - 2.0) * 1e300, 2.0))
+
+
+@inline
 def impedance(r, d_zero, d_width, width, midpoint, exponent):
     """d(r), between d_zero at r = 0 and d_width at |r| >= width."""
     d0, dw, middle = _within(d_zero), _within(d_width), _within(midpoint)
@@ -66,13 +76,13 @@ def impedance(r, d_zero, d_width, width, midpoint, exponent):
     inside = where(x < 1.0, x, 1.0)
     rest = 1.0 - inside
     p = max(exponent, 1.0)
-    below_factor = rise / middle ** (p - 1.0)
-    above_factor = rise / (1.0 - middle) ** (p - 1.0)
-    if p == 2.0:
-        # the usual exponent, without the cost of a power
-        low, high = inside * inside, rest * rest
-    else:
-        low, high = power(inside, p), power(rest, p)
+    low, high, below, above = inside * inside, rest * rest, middle, 1.0 - middle
+    a, b, c, e = inside, rest, middle, 1.0 - middle
+    for _ in range(_turns(p)):
+        # another exponent than the usual one: x^p and m^(p-1) of the lower side, then of the upper one
+        low, high, below, above = high, power(a, p), above, c ** (p - 1.0)
+        a, b, c, e = b, a, e, c
+    below_factor, above_factor = rise / below, rise / above
     return where(inside <= middle, d0 + low * below_factor, dw - high * above_factor)
 
 

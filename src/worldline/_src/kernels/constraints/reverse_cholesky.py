@@ -4,15 +4,24 @@
 
 H = sum_k row_k^T row_k / d_k with row_k ending at column k: the order of elimination that keeps a tree's
 mass matrix free of fill-in, as every row only touches its ancestors. The matrix is stored densely in rows of
-whole packs and eliminated four rows at a time: one pass over the rows above for four. Pairs of rows that the
-four do not touch are skipped, so a tree's sparsity is used without being told, and four rows begin at their
-first pack that is not zero, so that separate bodies cost what they are worth.
+whole packs and eliminated four rows at a time: one pass over the rows above for four. Packs and pairs of rows
+that the four do not touch are skipped, so a tree's sparsity is used without being told, and four rows begin
+at their first pack that is not zero, so that separate bodies cost what they are worth.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_pack, store_row, sum_pack
+from worldline._src.scalar.packed import (
+    PACK,
+    is_zero_pack,
+    load_pack,
+    load_row,
+    pack_of,
+    store_pack,
+    store_row,
+    sum_pack,
+)
 
 
 @inline
@@ -77,6 +86,13 @@ def _eliminate_four(H_io, k, i, first, inverse):
     return True
 
 
+@inline
+def _touches(H, k, i):
+    """Whether rows k to k + 3 have anything in columns i to i + 3."""
+    touches = not is_zero_pack(load_row(H, k, i)) or not is_zero_pack(load_row(H, k + 1, i))
+    return touches or not is_zero_pack(load_row(H, k + 2, i)) or not is_zero_pack(load_row(H, k + 3, i))
+
+
 @kernel
 def reverse_cholesky(n, first_io, H_io, inverse_out):
     """Factor the lower triangle of H in place; inverse_out[k] = 1 / d_k. At most O(n^3 / 6).
@@ -91,10 +107,12 @@ def reverse_cholesky(n, first_io, H_io, inverse_out):
         for i in range(k, k + PACK):
             first_io[i] = first
         _factor_four(H_io, k, first, inverse_out)
-        for i in range(k - 2, first - 2, -2):
-            if _eliminate_four(H_io, k, i, first, inverse_out):
-                first_io[i] = min(first_io[i], first)
-                first_io[i + 1] = min(first_io[i + 1], first)
+        for above in range(k - PACK, first - PACK, -PACK):
+            if _touches(H_io, k, above):
+                for i in range(above + PACK - 2, above - 2, -2):
+                    if _eliminate_four(H_io, k, i, first, inverse_out):
+                        first_io[i] = min(first_io[i], first)
+                        first_io[i + 1] = min(first_io[i + 1], first)
 
 
 @inline
