@@ -274,6 +274,55 @@ def test_contradictory_closures_are_not_converged():
     assert "not met: left, right" in str(report)
 
 
+def turned(angle):
+    """A turn about x, which no closure that holds the z axis or all axes allows."""
+    X = np.eye(4)
+    X[1:3, 1:3] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    return X
+
+
+def shifted(x):
+    X = np.eye(4)
+    X[0, 3] = x
+    return X
+
+
+Family = sx.LoopClosureFamily
+SHIFTS = [family for family in Family if family is not Family.PLANAR]
+TURNS = [Family.RIGID, Family.AXIS, Family.REVOLUTE, Family.PRISMATIC, Family.PLANAR]
+
+
+@pytest.mark.parametrize("links", [False, True], ids=["body", "link"])
+@pytest.mark.parametrize(
+    ("family", "offset", "left"),
+    [*((family, shifted, 0.01) for family in SHIFTS), *((family, turned, 0.1) for family in TURNS)],
+)
+def test_contradictory_closures_of_every_family_are_named(family, offset, left, links):
+    """Held to two places: half of what is between them is left open at each."""
+    world = sx.World(gravity=(0, 0, 0))
+    inertia = 0.1 * np.eye(3)
+    if links:
+        root = sx.JointSpec("root", sx.JointType.FLOATING)
+        body = world.add_multibody("robot").add_link("link", joint=root, mass=1.0, inertia=inertia)
+    else:
+        body = world.add_rigid_body("body", inertia=inertia)
+    closures = [
+        world.add_loop_closure(
+            f"closure{sign}",
+            frame_a=body,
+            frame_b=sx.Frame.world(),
+            family=family,
+            offset_b=offset(sign * left),
+        )
+        for sign in (-1, 1)
+    ]
+    world.step(n=200)
+    report = world.step_report()
+    for closure in closures:
+        assert abs(closure.compute_residual().norm) == pytest.approx(left, rel=5e-3)
+    assert not report.converged and set(report.unmet) == {"closure-1", "closure1"}
+
+
 def test_closures_that_agree_are_met():
     world = sx.World()
     body = world.add_rigid_body("body")

@@ -467,6 +467,112 @@ def test_limits_that_no_rotation_has_are_refused(low, high):
     world.step()
 
 
+BOUND = 0.3
+JOINTS = {
+    sx.JointType.REVOLUTE: {"axis": (0.2, 1.0, 0.3)},
+    sx.JointType.PRISMATIC: {"axis": (0.2, 1.0, 0.3)},
+    sx.JointType.SCREW: {"axis": (0, 1, 0), "pitch": 0.2},
+    sx.JointType.UNIVERSAL: {"axis": (0, 1, 0), "axis2": (1, 0, 0)},
+    sx.JointType.SPHERICAL: {"position_lower_limits": None},
+    sx.JointType.PLANAR: {},
+    sx.JointType.FLOATING: {"position_lower_limits": [-BOUND] * 3 + [-np.inf] * 3},
+    sx.JointType.EULER: {},
+    sx.JointType.TRANSLATIONAL: {},
+    sx.JointType.TRANSLATIONAL_2D: {},
+    sx.JointType.DISTANCE: {
+        "position_lower_limits": None,
+        "position_upper_limits": None,
+        "distance_limits": (0.05, BOUND),
+    },
+    sx.JointType.D6: {"linear_axes": ((1, 0, 0),), "angular_axes": ((0, 1, 0), (0, 0, 1))},
+    sx.JointType.CABLE: {},
+    sx.JointType.CUSTOM: {
+        "motion": (
+            msd.MotionAxis.turn((0, 1, 0), msd.CoordinateFunction.linear(coordinate=0)),
+            msd.MotionAxis.slide((1, 0, 0), msd.CoordinateFunction.linear(coordinate=1)),
+        )
+    },
+}
+
+
+def in_an_arm(kind, family, floating, h=1e-3):
+    """A joint of any type, with limits of BOUND, between two links with hinges before and behind it."""
+    world = made(family, h)
+    robot, below = world.add_multibody("robot"), np.eye(4)
+    below[2, 3] = -1.0
+    spec = {"position_lower_limits": -BOUND, "position_upper_limits": BOUND, **JOINTS[kind]}
+    root = sx.JointSpec("root", sx.JointType.FLOATING) if floating else sx.JointSpec("root", axis=(0, 1, 0))
+    link = None
+    for name, joint in (
+        ("first", root),
+        ("second", sx.JointSpec("joint", kind, transform_to_parent=below, **spec)),
+        ("third", sx.JointSpec("hinge", axis=(1, 0, 0), transform_to_parent=below)),
+    ):
+        link = robot.add_link(
+            name, link, joint, mass=1.0, center_of_mass=(0, 0, -0.5), inertia=0.05 * np.eye(3)
+        )
+    return world, robot.joints["joint"]
+
+
+def beyond(kind, position):
+    """How far a joint is outside its limits."""
+    if kind is sx.JointType.SPHERICAL:
+        return np.linalg.norm(position) - BOUND
+    if kind is sx.JointType.DISTANCE:
+        distance = np.linalg.norm(position[:3])
+        return max(distance - BOUND, 0.05 - distance)
+    if kind is sx.JointType.FLOATING:
+        return max(np.abs(position[:3]).max(), np.linalg.norm(position[3:])) - BOUND
+    return np.abs(position).max() - BOUND
+
+
+def scattered(joint, size, seed):
+    """Coordinates of a length, positions and orientations each."""
+    rng = np.random.default_rng(seed)
+    position = rng.normal(size=len(joint.position))
+    for part in (position[:3], position[3:]):
+        part *= size / max(float(np.linalg.norm(part)), 1e-12)
+    return position
+
+
+def test_every_joint_with_coordinates_is_tried():
+    assert {*JOINTS} == {*sx.JointType} - {sx.JointType.FIXED}
+
+
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("family", ["semi-implicit", "runge-kutta-4"])
+@pytest.mark.parametrize("kind", JOINTS)
+def test_limits_of_every_joint_stop_it_and_take_energy(kind, family, floating):
+    # on a short tether a step of 1 ms turns by 0.03 rad, and the integrator alone gains energy
+    h = 2.5e-4 if kind is sx.JointType.DISTANCE else 1e-3
+    world, joint = in_an_arm(kind, family, floating, h)
+    joint.position = scattered(joint, 0.15, 3)
+    joint.velocity = np.random.default_rng(4).choice((-3.0, 3.0), len(joint.velocity))
+    before, reached = energy(world), -BOUND
+    for _ in range(round(0.4 / h)):
+        world.step()
+        reached = max(reached, float(beyond(kind, joint.position)))
+        # what the integrator itself swings by
+        assert energy(world) < before + 0.05
+        if family in ONE_VELOCITY:
+            assert world.energy_ledger().limits <= 1e-6
+    assert -2e-3 < reached < 5e-3
+
+
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("family", ["semi-implicit", "runge-kutta-4"])
+@pytest.mark.parametrize("kind", JOINTS)
+def test_every_joint_comes_back_from_outside_without_a_kick(kind, family, floating):
+    world, joint = in_an_arm(kind, family, floating)
+    world.gravity = (0.0, 0.0, 0.0)
+    joint.position = scattered(joint, 0.75, 5)
+    assert beyond(kind, joint.position) > 0.1
+    for _ in range(600):
+        world.step()
+        assert kinetic(world) < 1e-3
+    assert beyond(kind, joint.position) < 1e-3
+
+
 def test_limits_set_later_on_a_floating_joint_act():
     world = made()
     robot = world.add_multibody("robot")

@@ -114,7 +114,7 @@ class StepReport:
 
     Attributes:
         frame: number of the step, 0 before the first.
-        converged: whether `residual` is at most 0.01 and `unmet` is empty.
+        converged: whether `residual` is at most 0.01, `unmet` is empty and `weakened_islands` is zero.
         residual: what the solution of the worst island misses, as a share of gravity (of 1 m/s^2 where there
             is less). Newton's method: M (a - a_smooth) - J^T f as an acceleration, or the error of Coulomb's
             law in friction times slip, whichever is more. Sequential impulses: largest change of a contact's
@@ -138,7 +138,9 @@ class StepReport:
         jammed_islands: islands of overlapping bodies that friction locks: no velocity obeys Coulomb's law and
             parts all contacts as fast as they should, or no method finds it. Their overlap is removed by a
             displacement with a quarter or a sixteenth of the friction, their velocities have no penetration
-            recovery. Where no method finds velocities of all friction either, these have that share too.
+            recovery and all of their friction.
+        weakened_islands: islands whose velocities have a quarter or a sixteenth of their friction, because no
+            method found those of all friction. Such a step has not converged.
         methods: islands by the method that solved them: "newton", "sequential-impulse", "boxed-lcp". Islands
             that sleep or have no rows are in none.
         rows: constraint rows of all islands.
@@ -169,6 +171,7 @@ class StepReport:
     unconverged_islands: int
     substituted_islands: int
     jammed_islands: int
+    weakened_islands: int
     methods: dict[str, int]
     rows: int
     contacts: int
@@ -202,6 +205,8 @@ class StepReport:
                 lines.append(f"{what}: {', '.join(names)}")
         if self.worst:
             lines.append(f"approach fastest: {self.worst}")
+        if self.weakened_islands:
+            lines.append(f"less friction than asked for: {self.weakened_islands} islands")
         if self.dropped_contacts:
             lines.append(f"no room for {self.dropped_contacts} contacts")
         if self.dropped_contact_events:
@@ -235,6 +240,7 @@ def step_report(world: WorldRuntime) -> StepReport:
         unconverged_islands=int(counter[t.UNCONVERGED]),
         substituted_islands=int(counter[t.SUBSTITUTED]),
         jammed_islands=int(counter[t.JAMMED]),
+        weakened_islands=int(counter[t.WEAKENED]),
         methods=_methods(counter),
         rows=int(counter[t.ALL_ROWS]),
         contacts=touching,

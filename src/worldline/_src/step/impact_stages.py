@@ -27,7 +27,8 @@ def keep_smooth(m, c, args, d):
     tm, tc, td = trees_of(args, d)
     a, kept = operand_view(tm, tc, td).a, r.split_view(m, c, args, d).a_smooth
     split, counter = r.split_view(m, c, args, d), r.link_view(m, c, args, d).counter
-    counter[r.IS_SPLIT], counter[r.RESTITUTION_LIMITED], counter[r.LOCKED], counter[r.JAMMED] = 0, 0, 0, 0
+    counter[r.IS_SPLIT], counter[r.RESTITUTION_LIMITED], counter[r.LOCKED] = 0, 0, 0
+    counter[r.JAMMED], counter[r.WEAKENED] = 0, 0
     for k in range(split.tree_share.shape[0]):
         split.tree_share[k], split.tree_recovery[k], split.tree_grip[k] = 1.0, SLOW, 1.0
     for k in range(a.shape[0]):
@@ -64,7 +65,10 @@ def _unlock(solve_pass, m, c, args, d):
 
 @inline
 def _solve_after_positions(m, c, args, d):
-    """a of the position pass -> kept, a of the velocity pass; what either does not solve counts."""
+    """a of the position pass -> kept, a of the velocity pass; what either does not solve counts.
+
+    Velocities with less friction than bodies have are not those of the step: it has not converged.
+    """
     tm, tc, td = trees_of(args, d)
     links, split, a = r.link_view(m, c, args, d), r.split_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option = links.counter, links.option
@@ -76,9 +80,9 @@ def _solve_after_positions(m, c, args, d):
     _unlock(VELOCITY_PASS, m, c, args, d)
     counter[r.UNCONVERGED] = max(counter[r.UNCONVERGED], unsolved)
     counter[r.SUBSTITUTED] = max(counter[r.SUBSTITUTED], substituted)
-    counter[r.JAMMED] = max(counter[r.JAMMED], jammed)
+    counter[r.JAMMED], counter[r.WEAKENED] = jammed, counter[r.JAMMED]
     option[r.RESIDUAL] = max(option[r.RESIDUAL], residual)
-    counter[r.CONVERGED] = 1 if counter[r.UNCONVERGED] == 0 else 0
+    counter[r.CONVERGED] = 1 if counter[r.UNCONVERGED] == 0 and counter[r.WEAKENED] == 0 else 0
 
 
 @stage

@@ -47,14 +47,15 @@ def solve_impulses(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     moved = body_pgs(contacts, count, fine, sweeps, sweeps_out, bodies_io, impulse_io)
     before, direction = work_out.before, work_out.direction
     last = 0.0
-    while moved > fine and sweeps_out[0] < (FINE_MORE if moved <= tolerance else MORE) * sweeps:
+    while moved > fine:
         for k in range(3 * count):
             before[k] = impulse_io[k]
         moved = 0.0
         for c in range(count):
             moved = max(moved, solve_contact(contacts, c, 0.0, bodies_io, impulse_io))
         sweeps_out[0] += 1.0
-        if moved <= fine:
+        # a solve ends with a sweep: impulses along a direction may be outside their cones
+        if moved <= fine or sweeps_out[0] >= (FINE_MORE if moved <= tolerance else MORE) * sweeps:
             break
         # beta, and the move along the direction so far
         square = 0.0

@@ -12,7 +12,7 @@ Newton's method (`body_newton.py`), and so are those with other trees than free 
 hard, by turns with the De Saxce correction of Coulomb's law, as in `solve.py`. Islands of free bodies with
 hard contacts, all islands where sequential impulses are asked for, and those on which Newton's method does
 not converge have the method of `row_pgs.py`: projected Gauss-Seidel without the dilation of the convex cone,
-with conjugate directions between sweeps as in `body_ncg.py`.
+with conjugate directions between sweeps as in `body_ncg.py`, then damped sweeps as in `jams.py`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
     DualWork,
     add_row_force,
+    damp_cones,
     prepare_rows,
     visit_rows,
 )
 from worldline._src.kernels.constraints.jacobians import part_velocity
+from worldline._src.kernels.constraints.jams import DAMPED_MORE, DAMPING
 from worldline._src.kernels.constraints.newton import NewtonOptions
 from worldline._src.kernels.constraints.no_slip import stop_cone, stop_dry, stop_edges
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
@@ -95,6 +97,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
+from worldline._src.kernels.lcp.problem import INFINITY
 from worldline._src.named_tuple import NamedTuple
 
 FINE = 1e-8
@@ -212,7 +215,8 @@ def _settle(solve, option, scratch, force_io, a_io):
     gravity, most = option[GRAVITY], int(option[SWEEPS])
     taken, moved, last = 0, 0.0, 0.0
     # a negative number is a bound
-    while taken < (-most if most < 0 else MORE * most):
+    limit = -most if most < 0 else MORE * most
+    while taken < limit:
         for k in range(n):
             before[k] = force_io[k]
         moved = _sweep(solve, force_io, a_io)
@@ -220,6 +224,9 @@ def _settle(solve, option, scratch, force_io, a_io):
         if moved <= FINE * gravity:
             break
         if taken >= max(FINE_MORE * most, 1) and moved <= option[RESIDUAL_BOUND] * gravity:
+            break
+        # the last forces are those of a sweep: along a direction they may be outside their cones
+        if taken == limit:
             break
         # beta = r D r / (r D r of the sweep before), D the diagonal: forces and torques by what they move
         square = 0.0
@@ -234,6 +241,31 @@ def _settle(solve, option, scratch, force_io, a_io):
             direction[k] = r + before[k]
         if beta > 0.0:
             _apply_change(solve, 1.0, before, force_io, a_io)
+    return moved, taken
+
+
+@kernel
+def _settle_damped(solve, option, scratch, force_io, a_io):
+    """Damped sweeps from zero over rows that `_settle` left unsolved; see `jams.py`.
+
+    scratch: (2, rows): a change of forces, and those there were, which stay where damped sweeps do not end
+    either. Returns how much slacks moved in the last sweep [m/s^2] and the number of sweeps.
+    """
+    change, kept, n = scratch[0], scratch[1], solve.island_rows.members.counter[ROWS]
+    bound, most = option[RESIDUAL_BOUND] * option[GRAVITY], DAMPED_MORE * int(option[SWEEPS])
+    for k in range(n):
+        change[k], kept[k] = -force_io[k], force_io[k]
+    _apply_change(solve, 1.0, change, force_io, a_io)
+    damp_cones(solve.dual, n, DAMPING, solve.work)
+    taken, moved = 0, INFINITY
+    while taken < most and not moved <= bound:
+        moved = _sweep(solve, force_io, a_io)
+        taken += 1
+    prepare_rows(solve.dual, n, solve.work)
+    if not moved <= bound:
+        for k in range(n):
+            change[k] = kept[k] - force_io[k]
+        _apply_change(solve, 1.0, change, force_io, a_io)
     return moved, taken
 
 
@@ -383,6 +415,10 @@ def _solve_once(solve, soft, again, method, memory, newton_work, work_out, solut
         if not again:
             _begin_sweeps(solve, memory, slack, work_out, solution_out)
         moved, taken = _settle(solve, option, slack, force, a)
+        bound = option[RESIDUAL_BOUND] * option[GRAVITY]
+        if option[SWEEPS] > 0.0 and not moved <= bound:
+            damped, more = _settle_damped(solve, option, slack, force, a)
+            moved, taken = damped if damped <= bound else moved, taken + more
         if not again:
             counter[ITERATIONS] = max(counter[ITERATIONS], taken)
         if stands_in and not moved <= residual:

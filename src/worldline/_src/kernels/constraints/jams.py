@@ -1,12 +1,17 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Jams: contacts that sequential impulses do not solve, with larger regularizers.
+"""Jams: contacts that sequential impulses do not solve, by damped sweeps, then with larger regularizers.
+
+Friction makes sweeps over hard contacts go round in a cycle, although Coulomb's law has a solution. Damped
+sweeps start anew from zero and go part of the way in every visit of a contact: its response to its own
+impulse counts twice, what it misses does not. That is a proximal point step a visit [Rockafellar 1976]; it
+ends most cycles, and impulses at which it ends solve the contacts as they are.
 
 Much friction can lock bodies that overlap against each other: no velocity lets all contacts part as fast as
 they should, so Coulomb's law has no solution but for regularizers [Acary and Brogliato 2008, ch. 13], and
-impulses grow by the same amount in every sweep. Elsewhere sweeps go round in a cycle. Such a jam starts anew
-from zero with a larger regularizer, a share of the inverse inertia that a contact sees: every contact gives
-way by R times its impulse, and both growth and cycles end.
+impulses grow by the same amount in every sweep. Such a jam starts anew from zero with a larger regularizer, a
+share of the inverse inertia that a contact sees: every contact gives way by R times its impulse, and growth
+ends.
 
 A hard impact on a tower and a light body below a heavy one take many sweeps as well, but what is left to do
 is little, and contacts that give way would miss more. So an island stays hard where its softer contacts give
@@ -22,6 +27,10 @@ from worldline._src.kernels.constraints.body_ncg import solve_impulses
 from worldline._src.kernels.constraints.body_pgs import apply_impulse, body_pgs, fill_block
 from worldline._src.kernels.constraints.body_turns import solve_by_turns
 
+DAMPING = 1.0
+"""Damping of sweeps, as a share of the inverse inertia along the normal."""
+DAMPED_MORE = 20
+"""Most damped sweeps, as a multiple of the plain sweeps of a solve."""
 SOFT, SOFTER = 1e-2, 1e-1
 """Regularizers of a jam, tried in turn, as shares of the inverse inertia along the normal."""
 SOFT_MORE = 20
@@ -46,6 +55,21 @@ def _start_softer(contacts, count, share, bodies_io, impulse_io):
 
 
 @inline
+def _start_damped(contacts, count, bodies_io, impulse_io):
+    """Take all impulses back, and raise the responses of contacts but not what they miss."""
+    for c in range(count):
+        k = 3 * c
+        apply_impulse(contacts, c, -impulse_io[k], -impulse_io[k + 1], -impulse_io[k + 2], bodies_io)
+        normal, x, y = contacts.R[k], contacts.R[k + 1], contacts.R[k + 2]
+        more = DAMPING * (contacts.block[c, 7] - normal)
+        for j in range(k, k + 3):
+            contacts.R[j] += more
+            impulse_io[j] = 0.0
+        fill_block(bodies_io, c, contacts)
+        contacts.R[k], contacts.R[k + 1], contacts.R[k + 2] = normal, x, y
+
+
+@inline
 def _take_back(contacts, count, kept, bodies_io, impulse_io):
     """Impulses and regularizers as they were."""
     for c in range(count):
@@ -59,7 +83,7 @@ def _take_back(contacts, count, kept, bodies_io, impulse_io):
 
 @kernel
 def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, impulse_io):
-    """Impulses of contacts by `solve_impulses`, and with larger regularizers where that is not enough.
+    """Impulses of contacts by `solve_impulses`, else by damped sweeps, else with larger regularizers.
 
     Operands and what is returned are those of `solve_impulses`; `contacts.R` has the regularizers that the
     impulses belong to. A negative number of sweeps is a bound: no more of them are made, solved or not.
@@ -74,6 +98,14 @@ def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     hard = moved
     for k in range(3 * count):
         work_out.before[k], work_out.direction[k] = impulse_io[k], contacts.R[k]
+    taken = sweeps_out[0]
+    _start_damped(contacts, count, bodies_io, impulse_io)
+    moved = body_pgs(contacts, count, tolerance, DAMPED_MORE * sweeps, sweeps_out, bodies_io, impulse_io)
+    sweeps_out[0] += taken
+    for c in range(count):
+        fill_block(bodies_io, c, contacts)
+    if moved <= tolerance:
+        return moved
     for attempt in range(2):
         if moved > tolerance:
             taken, most = sweeps_out[0], SOFT_MORE * sweeps

@@ -33,9 +33,10 @@ SUBSTITUTED = 24
 BY_NEWTON, BY_IMPULSES, BY_SWEEPS, BY_PIVOTING = range(25, 29)
 # pairs of nodes of the largest island that is solved by rows of two trees; see body_blocks.py
 BLOCK_NEED = 29
-# islands that friction locks in a pass, and those of a step that have less of it
-LOCKED, JAMMED = range(30, 32)
-COUNTERS = 32
+# islands that friction locks in a pass; those with less of it in the pass at hand, at the end in the position
+# pass; and those with less of it in the velocity pass
+LOCKED, JAMMED, WEAKENED = range(30, 33)
+COUNTERS = 33
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem, by
 # sweeps over rows and by rows of two free bodies, then what makes rows; at the end what makes those of

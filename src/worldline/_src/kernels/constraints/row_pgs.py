@@ -8,8 +8,9 @@ is set to what its row asks for within its bounds. It solves the problem that Ne
 of Coulomb's law without the dilation of the convex cone.
 
 Where sweeps stand in for Newton's method, conjugate directions between them bring stiff islands further.
-Contacts that friction locks against each other are regularized more; see `jams.py`. Where sweeps over
-Coulomb's law go round in a cycle, turns of convex sweeps and De Saxce corrections end; see `body_turns.py`.
+Sweeps that do not end are damped; contacts that friction locks against each other are regularized more; see
+`jams.py`. Where damped sweeps over Coulomb's law go round in a cycle too, turns of convex sweeps and De Saxce
+corrections end; see `body_turns.py`.
 
 A negative number of sweeps is a bound: no more are made, solved or not.
 
@@ -26,11 +27,12 @@ from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
     DualWork,
     add_row_force,
+    damp_cones,
     prepare_rows,
     sweep_rows,
 )
 from worldline._src.kernels.constraints.jacobians import hide_prescribed, part_velocity
-from worldline._src.kernels.constraints.jams import SOFT, SOFT_MORE, SOFTER
+from worldline._src.kernels.constraints.jams import DAMPED_MORE, DAMPING, SOFT, SOFT_MORE, SOFTER
 from worldline._src.kernels.constraints.rows import CONE, next_row
 from worldline._src.kernels.constraints.solve import (
     record_contacts,
@@ -166,7 +168,8 @@ def _sweep(problem, n, limits, scale, work, scratch, force_io, a_io):
             break
         if moved <= half:
             half, at = 0.5 * moved, taken
-        if conjugate:
+        # the last forces are those of a sweep: along a direction they may be outside their cones
+        if conjugate and taken < most and not taken - at > stall:
             last = _go_on(problem, n, work.diagonal, last, before, direction, force_io, a_io)
     return moved, taken
 
@@ -230,8 +233,8 @@ def _by_turns(problem, n, most, scale, smooth, work, correction, kept, scratch, 
 
 
 @inline
-def _start_softer(rows_io, notes, n, share, smooth, problem_io, work_io, force_out, a_out):
-    """Raise the regularizers of contacts to a share of the inverse inertia of their normals; no forces."""
+def _soften(rows_io, notes, n, share, problem_io, work_io):
+    """Raise the regularizers of contacts to a share of the inverse inertia of their normals."""
     k = 0
     while k < n:
         end = next_row(rows_io, k)
@@ -242,10 +245,6 @@ def _start_softer(rows_io, notes, n, share, smooth, problem_io, work_io, force_o
                 rows_io.D[j] = 1.0 / problem_io.R[j]
         k = end
     prepare_rows(problem_io, n, work_io)
-    for k in range(n):
-        force_out[k] = 0.0
-    for j in range(a_out.shape[0]):
-        a_out[j] = smooth[j]
 
 
 @inline
@@ -307,14 +306,23 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
     hard, jammed, (kept_force, kept_R) = moved, not (bounded or moved <= bound), scratch
     for k in range(n):
         kept_force[k], kept_R[k] = force[k], problem.R[k]
-    for attempt in range(2):
+    for attempt in range(3):
         if jammed and not moved <= bound:
-            share = SOFT if attempt == 0 else SOFTER
-            _start_softer(rows, island_io.notes, n, share, smooth, problem, work, force, a)
-            limit = taken + SOFT_MORE * most
+            if attempt == 0:
+                damp_cones(problem, n, DAMPING, work)
+            else:
+                share = SOFT if attempt == 1 else SOFTER
+                _soften(rows, island_io.notes, n, share, problem, work)
+            for k in range(n):
+                force[k] = 0.0
+            for j in range(a.shape[0]):
+                a[j] = smooth[j]
+            limit = taken + (DAMPED_MORE if attempt == 0 else SOFT_MORE) * most
             while taken < limit and not moved <= bound:
                 moved = sweep_rows(problem, n, 0.0, work, force, a)
                 taken += 1
+            if attempt == 0:
+                prepare_rows(problem, n, work)
     # hard contacts where they miss less than those that give way
     if jammed and _most_given(problem, island_io.notes, n, force) > max(gravity, hard):
         for j in range(a.shape[0]):

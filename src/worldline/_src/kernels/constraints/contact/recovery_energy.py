@@ -12,7 +12,8 @@ Coulomb's law [Acary and Brogliato 2008, ch. 13]. The solver does not converge t
 But only the recovery asks for the impossible: with none of it, bodies that stay as they are to each other
 satisfy all rows, so there is a solution [Acary, Cadoux, Lemarechal and Malick 2011]. So the velocity of a
 locked island has no recovery, and its position pass is made again with a share of the friction. Where no
-solver finds the solution of a velocity pass, that is made again with a share of the friction as well.
+solver finds the solution of a velocity pass, that is made again with a share of the friction as well, and
+the step has not converged.
 
 Rows of a jam may contradict each other so much that a solver gives up on them. What it has then may be
 anything, so forces of an island that is not solved are scaled down until they gain no more than that; its
@@ -27,6 +28,7 @@ from typing import Any
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.contact.impacts import BOTH, FASTEST, POSITION_PASS, SLOW
 from worldline._src.kernels.constraints.restitution import forget_rows, most_restitution
+from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.solve import give_back, record_contacts, record_rows
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
@@ -114,14 +116,21 @@ def _is_solved(counter):
 
 @inline
 def note_yielding(island_rows, contact_force):
-    """What regularizers take off the accelerations of contacts, where impulses leave it as well."""
+    """The most that regularizers take off the accelerations of contacts, where impulses leave it as well.
+
+    Friction counts as the normal does: with a coefficient above 1 it gives way by more.
+    """
     frames, island = island_rows.frames, island_rows.members
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         row = frames.contact_row[k, 0]
         if row >= 0:
-            # R f
-            frames.de_saxce_error[k] = contact_force[k, 0] / island_rows.rows.D[row]
+            # R |f|
+            most = contact_force[k, 0] / island_rows.rows.D[row]
+            if island_rows.rows.kind[row] == CONE:
+                for j in range(1, frames.contact_row[k, 1]):
+                    most = max(most, abs(contact_force[k, j]) / island_rows.rows.D[row + j])
+            frames.de_saxce_error[k] = most
 
 
 @inline
