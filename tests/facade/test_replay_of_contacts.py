@@ -209,7 +209,7 @@ def test_a_motion_that_starts_in_contact_is_verified_from_its_own_warm_start():
     world.replay_recording_enabled = True
     world.step(n=10)
     for k, body in enumerate(world.rigid_bodies):
-        body.translation = body.translation + (0, 0, 1.0 + k)
+        body.translation = np.add(body.translation, (0, 0, 1.0 + k))
     world.step()
     assert not world.contacts
     check = world.verify_replay()
