@@ -541,3 +541,17 @@ def test_contacts_of_a_frame_are_found_again_and_the_world_stays():
     assert world.collide() == []
     with pytest.raises(IndexError, match="41"):
         world.replay.contacts(41)
+
+
+def test_another_size_of_a_shape_is_another_layout():
+    world = sx.World()
+    arm = world.add_multibody("arm")
+    link = arm.add_link("upper", joint=sx.JointSpec(name="hinge"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    link.set_collision_shape(sx.CollisionShape.sphere(0.1))
+    world.replay_recording_enabled = True
+    world.step(n=3)
+    with world.edit():
+        link.set_collision_shape(sx.CollisionShape.sphere(0.2))
+    with pytest.raises(sx.LayoutError) as caught:
+        world.restore_replay_frame(1)
+    assert caught.value.field == "shape size"
