@@ -105,8 +105,8 @@ def test_passive_forces_of_a_joint_between_two_turning_bodies(kind, family):
     """Work of a spring and a damper is that along the joint's own coordinate, however its bodies move."""
     options = sx.MultibodyOptions(integration_family=family)
     world = sx.World(time_step=0.0005, gravity=(0, 0, 0), multibody_options=options)
-    spin = {"angular_velocity": (0.3, 0.9, -0.4), "linear_velocity": (0.5, -0.2, 0.1)}
-    a = world.add_rigid_body("a", mass=1.0, inertia=np.diag((0.1, 0.2, 0.25)), position=(2, 1, 0), **spin)
+    a = world.add_rigid_body("a", mass=1.0, inertia=np.diag((0.1, 0.2, 0.25)), position=(2, 1, 0))
+    a.angular_velocity, a.linear_velocity = (0.3, 0.9, -0.4), (0.5, -0.2, 0.1)
     b = world.add_rigid_body("b", mass=2.0, inertia=np.diag((0.3, 0.2, 0.4)), position=(2.4, 1.5, 0.3))
     joint = world.add_joint(a, b, sx.JointSpec(name="j", type=kind, axis=(0.6, 0, 0.8)))
     joint.spring_stiffness, joint.rest_position, joint.damping_coefficient = 40.0, [0.2], 3.0
