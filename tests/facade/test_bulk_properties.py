@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from facade.every_object import every_object, readable
+from facade.every_object import every_object, readable, settable
 from worldline import ArgumentError, WorldlineError
 from worldline import simulation as sx
-from worldline._src.facade.bulk import PerFreedom, Stacked
+from worldline._src.facade.bulk import Listed, PerFreedom, Stacked
 
 COLLECTIONS = {
     "joints": ("hinge", sx.JointCollection),
@@ -30,10 +30,10 @@ NOT_IN_BULK |= {"deactivation_group_index", "frozen_position", "use_coupler_cons
 
 def _bulk(kind: type) -> dict[str, Any]:
     """Bulk property by the property of a member."""
-    found = {}
+    found: dict[str, Any] = {}
     for name in dir(kind):
         item = inspect.getattr_static(kind, name)
-        if isinstance(item, (Stacked, PerFreedom)):
+        if isinstance(item, (Stacked, PerFreedom, Listed)):
             found[item.member_property] = item
         elif isinstance(item, property):
             found[name] = item
@@ -62,6 +62,52 @@ def test_collections_have_every_number_array_and_flag_of_a_member(name: str) -> 
             made = known[attribute]
             can = made.fset is not None if isinstance(made, property) else made._settable
             assert can, f"{attribute} of {type(collection).__name__} cannot be set"
+
+
+# what only some members have, or what belongs to the place of one
+NOT_WRITTEN_IN_BULK = {"parent_frame", "mocap_transform", "use_coupler_constraint", "name"}
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_what_can_be_set_on_a_member_can_be_set_on_all(name: str) -> None:
+    member, collection = COLLECTIONS[name][0], every_object()[name]
+    known = _bulk(type(collection))
+    of_member = {attribute for who, attribute in settable() if who == member} - NOT_WRITTEN_IN_BULK
+    assert of_member
+    for attribute in of_member:
+        made = known.get(attribute)
+        assert made is not None, f"{type(collection).__name__} lacks {attribute}"
+        if isinstance(made, (Stacked, PerFreedom, Listed)):
+            assert made._settable, attribute
+        else:
+            assert made.fset is not None, attribute
+
+
+@pytest.mark.parametrize("stepped", [False, True])
+def test_lists_of_choices_are_written_to_all_or_none(stepped: bool) -> None:
+    world, arm = _arm()
+    if stepped:
+        world.step()
+    velocity, force = sx.ActuatorType.VELOCITY, sx.ActuatorType.FORCE
+    before = arm.joints.actuator_type
+    assert before == tuple(joint.actuator_type for joint in arm.joints)
+    assert arm.joints.types == (sx.JointType.REVOLUTE, sx.JointType.UNIVERSAL, sx.JointType.FIXED)
+    arm.joints[:2][0].actuator_type = velocity
+    assert arm.joints.actuator_type[:2] == (velocity, before[1])
+    arm.joints.actuator_type = before
+    whole = arm.chain(arm.links["a"], arm.links["b"], include_parent_joint=True)
+    whole.actuator_type = velocity
+    assert whole.actuator_type == (velocity, velocity)
+    assert arm.joints.actuator_type == (velocity, velocity, before[2])
+    with pytest.raises(ArgumentError, match="one value or 3, got 2"):
+        arm.joints.actuator_type = [force, force]
+    with pytest.raises(TypeError):
+        arm.joints.actuator_type = [force, "fast", force]  # type: ignore[list-item]
+    assert arm.joints.actuator_type == (velocity, velocity, before[2])
+    with pytest.raises(AttributeError, match="can be read only"):
+        arm.joints.types = sx.JointType.FIXED
+    arm.links.mass_properties = sx.Inertia.from_sphere(0.5, mass=2.0)
+    assert arm.links.masses.tolist() == [2.0, 2.0, 2.0]
 
 
 def _arm() -> tuple[sx.World, sx.Multibody]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from worldline import msd
 from worldline import simulation as sx
@@ -96,3 +97,27 @@ def test_what_answers_to_speeds_at_the_end_of_a_step_is_found():
         for name in seen:
             seen[name] = max(seen[name], abs(getattr(ledger, name)))
     assert min(seen.values()) > 1e-3
+
+
+@pytest.mark.parametrize("family", ["semi-implicit", "implicit-damping"])
+@pytest.mark.parametrize("kind", [sx.JointType.PRISMATIC, sx.JointType.REVOLUTE])
+def test_passive_forces_of_a_joint_between_two_turning_bodies(kind, family):
+    """Work of a spring and a damper is that along the joint's own coordinate, however its bodies move."""
+    options = sx.MultibodyOptions(integration_family=family)
+    world = sx.World(time_step=0.0005, gravity=(0, 0, 0), multibody_options=options)
+    a = world.add_rigid_body("a", mass=1.0, inertia=np.diag((0.1, 0.2, 0.25)), position=(2, 1, 0))
+    a.angular_velocity, a.linear_velocity = (0.3, 0.9, -0.4), (0.5, -0.2, 0.1)
+    b = world.add_rigid_body("b", mass=2.0, inertia=np.diag((0.3, 0.2, 0.4)), position=(2.4, 1.5, 0.3))
+    joint = world.add_joint(a, b, sx.JointSpec(name="j", type=kind, axis=(0.6, 0, 0.8)))
+    joint.spring_stiffness, joint.rest_position, joint.damping_coefficient = 40.0, [0.2], 3.0
+    joint.armature = 0.02
+    world.step(n=120)
+    q0, v0 = joint.position[0], joint.velocity[0]
+    world.step()
+    h, ledger = world.time_step, world.energy_ledger()
+    mean = 0.5 * (v0 + joint.velocity[0])
+    assert abs(mean) > 0.05
+    assert ledger.springs == pytest.approx(-40.0 * (q0 - 0.2) * mean * h, rel=5e-3)
+    damped = v0 if family == "semi-implicit" else joint.velocity[0]
+    assert ledger.damping == pytest.approx(-3.0 * damped * mean * h, rel=5e-3)
+    assert abs(ledger.unexplained) < 1e-10

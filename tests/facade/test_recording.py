@@ -67,6 +67,13 @@ def test_unknown_names(recorded):
         recorded.recording["arm.qq"]
 
 
+def test_a_recording_contains_its_names_alone(recorded):
+    recording = recorded.recording
+    assert all(name in recording for name in recording.names)
+    assert "arm.q" in recording and "imu" not in recording and "" not in recording
+    assert 0 not in recording and None not in recording and ("arm.q",) not in recording
+
+
 def test_nothing_recorded():
     with pytest.raises(KeyError, match="nothing was recorded"):
         _ = sx.World().recording
@@ -168,6 +175,8 @@ def spoil(name):
             file["columns"] = 5
         elif name == "memory":
             file["memory"] = file["memory"][1:]
+        elif name == "memory before":
+            file["memory_before"] = [*file["memory_before"], {}]
         elif name == "sensor rows":
             file["sensor_rows"] = {"shape": [1, 0], "data": b""}
         elif name in ("family", "solver"):
@@ -183,6 +192,7 @@ def spoil(name):
     "name",
     [
         "memory",
+        "memory before",
         "sensor rows",
         "family",
         "solver",

@@ -226,7 +226,7 @@ def test_an_index_out_of_range(scene, index):
 
 def test_nothing_recorded_is_out_of_range():
     world, _ = arm_and_box()
-    with pytest.raises(IndexError, match="out of range"):
+    with pytest.raises(IndexError, match="replay frame 0 is out of range: there are 0"):
         world.restore_replay_frame(0)
 
 
@@ -385,6 +385,7 @@ CHANGES = {
     "actuator type": lambda w: setattr(
         w.multibodies["arm"].joints["elbow"], "actuator_type", sx.ActuatorType.LOCKED
     ),
+    "limit margin": lambda w: setattr(w.multibodies["arm"].joints["elbow"], "limit_margin", 0.01),
     "mass": lambda w: setattr(w.rigid_bodies["box"], "mass", 5.0),
     "inertia": lambda w: setattr(w.multibodies["arm"].links["lower"], "inertia", np.eye(3) * 2),
     "center of mass": lambda w: setattr(w.multibodies["arm"].links["lower"], "center_of_mass", (0, 0, 1)),
@@ -540,3 +541,17 @@ def test_contacts_of_a_frame_are_found_again_and_the_world_stays():
     assert world.collide() == []
     with pytest.raises(IndexError, match="41"):
         world.replay.contacts(41)
+
+
+def test_another_size_of_a_shape_is_another_layout():
+    world = sx.World()
+    arm = world.add_multibody("arm")
+    link = arm.add_link("upper", joint=sx.JointSpec(name="hinge"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    link.set_collision_shape(sx.CollisionShape.sphere(0.1))
+    world.replay_recording_enabled = True
+    world.step(n=3)
+    with world.edit():
+        link.set_collision_shape(sx.CollisionShape.sphere(0.2))
+    with pytest.raises(sx.LayoutError) as caught:
+        world.restore_replay_frame(1)
+    assert caught.value.field == "shape size"

@@ -197,3 +197,22 @@ def test_a_file_of_another_kind_is_not_a_recording(tmp_path):
     write_checked(tmp_path / "other.wlr", recording_file._KIND, b"\xc1")
     with pytest.raises(sx.RecordingError, match="not a recording"):
         sx.Recording.load(tmp_path / "other.wlr")
+
+
+def test_a_motion_that_starts_in_contact_is_verified_from_its_own_warm_start():
+    """Impulses of frame 0 warm-start its first step; those of the present have been forgotten meanwhile."""
+    world = sx.World(time_step=0.002)
+    world.add_ground_plane()
+    for k in range(6):
+        box = world.add_rigid_body(f"box{k}", position=(0.03 * k, 0, 0.1 + 0.2 * k))
+        box.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+    world.contact_solver_method = sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
+    world.step(n=20)
+    world.replay_recording_enabled = True
+    world.step(n=10)
+    for k, body in enumerate(world.rigid_bodies):
+        body.translation = np.add(body.translation, (0, 0, 1.0 + k))
+    world.step()
+    assert not world.contacts
+    check = world.verify_replay()
+    assert check and check.frames == 11

@@ -113,3 +113,19 @@ def test_balance_needs_gravity_mass_and_numbers_that_fit():
     world.gravity = (0, 0, 0)
     with pytest.raises(ArgumentError, match="without gravity"):
         world.get_balance_margin(points=FEET)
+
+
+def test_the_margin_is_that_of_the_center_of_mass_and_not_of_the_origin():
+    """A box turned by a quarter about z with its center of mass at (0.05, 0, 0) in its own axes: y = 0.05."""
+    world = sx.World()
+    world.add_ground_plane()
+    turn = np.array([[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0.1], [0, 0, 0, 1]], float)
+    box = world.add_rigid_body("box", mass=2.0)
+    box.add_collision_shape(collision.CollisionShape.box((0.3, 0.2, 0.1)))
+    box.center_of_mass, box.transform = (0.05, 0, 0), turn
+    world.step(n=50)
+    np.testing.assert_allclose(world.rigid_bodies["box"].translation, (0, 0, 0.1), atol=1e-3)
+    # half sizes in the world are 0.2 along x and 0.3 along y
+    assert world.get_balance_margin() == pytest.approx(0.2, abs=1e-3)
+    edges = [(-0.3, 0.0, 0), (0.3, 0.0, 0), (0.3, 0.2, 0), (-0.3, 0.2, 0)]
+    assert world.get_balance_margin(points=edges) == pytest.approx(0.05, abs=1e-3)

@@ -94,6 +94,26 @@ def of_others(closures: sx.LoopClosureCollection, owned: sx.WorldJointCollection
     ]
 
 
+def of_choices(
+    bodies: sx.RigidBodyCollection, joints: sx.JointCollection, closures: sx.LoopClosureCollection
+) -> tuple[object, ...]:
+    """Enumerations and value objects come in tuples; one can be written for all."""
+    joints.actuator_type = sx.ActuatorType.FORCE
+    joints.actuator_type = [sx.ActuatorType.FORCE] * len(joints)
+    joints.constraint_projection_policy = joints.constraint_projection_policy
+    bodies.mass_properties = bodies.mass_properties
+    closures.dynamics = sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
+    closures.kinematics = closures.kinematics
+    closures.initial_tolerances = None
+    closures.runtime_policies = closures.runtime_policies
+    return (*joints.types, *closures.families)
+
+
+def of_world_screws(owned: sx.WorldJointCollection) -> list[Array]:
+    """Only joints of some types have these."""
+    return [owned.axes2, owned.pitches]
+
+
 def run() -> int:
     """Use all of it; returns how many arrays were read."""
     world = sx.World()
@@ -104,4 +124,5 @@ def run() -> int:
     world.add_joint(a, sx.JointSpec(name="weld", type=sx.JointType.FIXED))
     found = of_bodies(world.rigid_bodies) + of_joints(arm.joints)
     found += of_others(world.loop_closures, world.joints)
+    of_choices(world.rigid_bodies, arm.joints, world.loop_closures)
     return len(found)

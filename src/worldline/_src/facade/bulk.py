@@ -9,7 +9,7 @@ member refuses, those written before get their old values back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.values import VectorLike
 from worldline._src.masked import has_masked_entries
 from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
+    from worldline._src.facade.kinds import ActuatorType, JointType
+
+T = TypeVar("T")
 
 
 class Jointed(Protocol):
@@ -99,6 +105,56 @@ class Stacked(_Bulk):
         if numbers.shape != whole:
             raise ShapeError(f"{label} must have shape {whole}, got shape {numbers.shape}")
         return numbers.tolist() if not self._shape else list(numbers)
+
+
+class Listed(Generic[T]):
+    """One entry for each member, in a tuple: enumerations and value objects.
+
+    Args:
+        of: name of the property of a member.
+        doc: meaning of one entry.
+        settable: whether members can be written.
+    """
+
+    def __init__(self, of: str, doc: str, *, settable: bool = True) -> None:
+        self._of, self._settable, self._label = of, settable, of
+        more = "; writing takes one for all, or one for each" if settable else ""
+        self.__doc__ = f"{doc}, (len,){more}."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._label = name
+
+    @property
+    def member_property(self) -> str:
+        """Name of the property of a member."""
+        return self._of
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> tuple[T, ...]: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        return tuple(getattr(member, self._of) for member in _members(instance))
+
+    def __set__(self, instance: object, value: T | Sequence[T]) -> None:
+        label = f"{type(instance).__name__}.{self._label}"
+        if not self._settable:
+            raise AttributeError(f"{label} can be read only")
+        members = _members(instance)
+        rows = (
+            list(cast("Sequence[T]", value)) if isinstance(value, (list, tuple)) else [value] * len(members)
+        )
+        if len(rows) != len(members):
+            raise ShapeError(f"{label} must be one value or {len(members)}, got {len(rows)}")
+        write_all(members, self._of, rows)
+
+
+def _members(instance: Any) -> list[Any]:
+    """Members of a collection, or the joints of a chain or a group."""
+    joints = getattr(instance, "_bulk_joints", None)
+    return list(instance if joints is None else joints())
 
 
 def _flags(value: Any) -> np.ndarray | None:
@@ -203,6 +259,11 @@ class MotorParameters:
     def _bulk_joints(self) -> Sequence[Any]:
         raise NotImplementedError
 
+    types: Listed[JointType] = Listed("type", "Types of the joints", settable=False)
+    actuator_type: Listed[ActuatorType] = Listed("actuator_type", "How joints are commanded")
+    constraint_projection_policy: Listed[JointConstraintProjectionPolicy] = Listed(
+        "constraint_projection_policy", "Stiffnesses of joints between bodies"
+    )
     spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
     rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
     damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")

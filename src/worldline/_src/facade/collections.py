@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.facade import bulk, values
-from worldline._src.facade.bulk import JointParameters, MotorParameters, PerFreedom, Stacked
+from worldline._src.facade.bulk import JointParameters, Listed, MotorParameters, PerFreedom, Stacked
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.quantities import Quantity, quantity
@@ -27,9 +27,14 @@ from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
     from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.inertia import Inertia
     from worldline._src.facade.joint import Joint
+    from worldline._src.facade.kinds import ClosureDynamicsPolicy, ClosureKinematicsPolicy, LoopClosureFamily
     from worldline._src.facade.link import Link
-    from worldline._src.facade.loop_closure import LoopClosure  # noqa: F401 - named in bases
+    from worldline._src.facade.loop_closure import (
+        LoopClosure,  # noqa: F401 - named in bases
+        LoopClosureRuntimePolicy,
+    )
     from worldline._src.facade.multibody import Multibody
     from worldline._src.facade.rigid_body import RigidBody  # noqa: F401 - named in bases
     from worldline._src.facade.world_joint import WorldJoint
@@ -107,6 +112,7 @@ class BodyCollection(NamedCollection[T]):
 
     centers_of_mass = Stacked("center_of_mass", "In the frame of the body [m]", (3,), settable=True)
     inertias = Stacked("inertia", "About the centre of mass [kg m^2]", (3, 3), settable=True)
+    mass_properties: Listed[Inertia] = Listed("mass_properties", "Mass, centre of mass and inertia")
     gravity_compensations = Stacked("gravity_compensation", "Shares of the weight taken off", settable=True)
     rotations = Stacked("rotation", "Axes of the bodies as columns, world axes", (3, 3))
     quaternions = Stacked("quaternion", "Orientations xyzw", (4,))
@@ -195,6 +201,13 @@ class RigidBodyCollection(BodyCollection["RigidBody"]):
 class LoopClosureCollection(NamedCollection["LoopClosure"]):
     """The loop closures of a World."""
 
+    families: Listed[LoopClosureFamily] = Listed("family", "What closures constrain", settable=False)
+    dynamics: Listed[ClosureDynamicsPolicy] = Listed("dynamics", "What steps do with closures")
+    kinematics: Listed[ClosureKinematicsPolicy] = Listed("kinematics", "Whether closures are projected")
+    runtime_policies: Listed[LoopClosureRuntimePolicy] = Listed("runtime_policy", "All choices of closures")
+    initial_tolerances: Listed[float | None] = Listed(
+        "initial_tolerance", "Largest residuals at the first step [m or rad], None for any"
+    )
     enabled = Stacked("enabled", "Whether a closure acts", settable=True, kind=bool)
     allow_collision = Stacked("allow_collision", "Whether the two bodies touch", kind=bool)
     distances = Stacked("distance", "Distances that closures of the DISTANCE family keep [m]")
@@ -210,6 +223,8 @@ class WorldJointCollection(MotorParameters, NamedCollection["WorldJoint"]):
     are_broken = Stacked("is_broken", "Whether a joint is broken", kind=bool)
     wrenches = Stacked("wrench", "What joints passed on in the last step, see `WorldJoint.wrench`", (6,))
     axes = Stacked("axis", "Unit axes in the joint frames", (3,))
+    axes2 = Stacked("axis2", "Second unit axes in the joint frames", (3,))
+    pitches = Stacked("pitch", "Advance of screw joints [m/rad]", settable=True)
     position = PerFreedom("position", "[m or rad]", settable=False)
     velocity = PerFreedom("velocity", "[m/s or rad/s]", settable=False)
     position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)

@@ -62,6 +62,9 @@ class NotCopied:
         self._refuse_copy()
 
 
+VIEW_OF_A_BATCH = "it is a view; copy the batch and ask the copy"
+
+
 def find(world: WorldRuntime, address: Address) -> Any:
     """The object of a World at an address."""
     found: Any = world

@@ -33,6 +33,8 @@ class Shares(NamedTuple):
     motors: Array
     friction: Array
     """Rows of motors, and rows of dry friction of joints and tendons."""
+    row_damping: Array
+    """Rows that damp joints between bodies at the end of the step, beyond `damping`."""
     efforts: Array
     """Motors of joints between bodies before rows are solved: forces on links, not part of tau."""
 
@@ -119,7 +121,8 @@ def _add_passive(runtime: Runtime, q: Array, made: Shares) -> None:
     efforts = column.equality_spring
     for numbers, into in (
         (efforts[:, 0], made.springs),
-        (efforts[:, 1] + late, made.damping),
+        (efforts[:, 1], made.damping),
+        (late, made.row_damping),
         (friction, made.friction),
     ):
         if numbers.any():

@@ -12,13 +12,14 @@ import numpy as np
 from worldline._src.errors import ArgumentError, FixedAttributes, NotFoundError, ShapeError, require_kind
 from worldline._src.facade import values as checked
 from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.facade.copying import VIEW_OF_A_BATCH, NotCopied
 from worldline._src.model.selection import ArticulationView, Pattern
 from worldline._src.spatial.poses import Array, flag_array
 
 Read = Callable[[ArticulationView, WorldBatch], Array]
 
 
-class FlatArticulationView(FixedAttributes):
+class FlatArticulationView(NotCopied, FixedAttributes):
     """A selection of equal articulations of a `MixedBatch`, read and written as arrays (instances, ...).
 
     Instances are in the order of their worlds, within a world in that of its model. Reading gives copies;
@@ -38,6 +39,8 @@ class FlatArticulationView(FixedAttributes):
         >>> view.world.tolist(), view.get_dof_velocities().ravel().tolist()
         ([0, 1, 1], [1.0, 0.0, 3.0])
     """
+
+    _instead = VIEW_OF_A_BATCH
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from worldline._src.facade import values
 from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows
 from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.copying import VIEW_OF_A_BATCH, NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.spatial.poses import Array, rotations
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from worldline._src.facade.batch.selection import BatchPart
 
 
-class _Handle(KnownNames):
+class _Handle(NotCopied, KnownNames):
     """An object of the worlds of a batch, or of some of them."""
+
+    _instead = VIEW_OF_A_BATCH
 
     def __init__(self, part: BatchPart, name: str) -> None:
         self._part, self._name = part, name

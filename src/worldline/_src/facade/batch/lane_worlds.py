@@ -55,9 +55,7 @@ class LaneWorlds:
             # the batch raises when the call is over
             self.sim.divergence_policy = DivergencePolicy.FREEZE
         start = template.start()
-        self.arrays: dict[str, Array] = {name: getattr(self.sim, own) for name, own in _FIELDS.items()}
-        if self.sim.elements is not None and self.sim.elements.parameter_count:
-            self.arrays["element_parameters"] = self.sim.element_parameters
+        self.arrays = self._arrays()
         for name, array in self.arrays.items():
             array[...] = start[name]
         self.own = OwnParameters(template, count)
@@ -71,6 +69,22 @@ class LaneWorlds:
         self._time_start, self._ticks = np.full(count, template.time), np.zeros(count)
         self._anew: dict[int | None, tuple[StepFailure, StepFailure]] = {}
         """Failures of worlds that the divergence policy has reset, as lanes and as the batch report them."""
+
+    def _arrays(self) -> dict[str, Array]:
+        """Quantities of all worlds by name, in the memory of the simulation."""
+        made: dict[str, Array] = {name: getattr(self.sim, own) for name, own in _FIELDS.items()}
+        if self.sim.elements is not None and self.sim.elements.parameter_count:
+            made["element_parameters"] = self.sim.element_parameters
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "arrays"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        # a copy reads and writes the memory of its own simulation
+        self.arrays = self._arrays()
+        self.sim._start_row = self._start_state
 
     # ---- time
 

@@ -9,6 +9,7 @@ checks of its properties, and its model has the numbers that lanes need.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class OwnParameters:
             assert self._template.world is not None
             self._known = parameters_of(self._template.world)
         return self._known[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # functions that read and write parameters are found again when they are needed
+        return {**vars(self), "_known": None}
 
     def read(self, name: str, which: np.ndarray) -> Array:
         """A parameter of some worlds, (worlds, ...)."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, NotFoundError, nearest_name
 from worldline._src.facade import joint_parameters, values
-from worldline._src.facade.copying import Address, find
+from worldline._src.facade.copying import VIEW_OF_A_BATCH, Address, NotCopied, find
 from worldline._src.facade.world import World
 from worldline._src.model.scene_index import labels
 from worldline._src.scene.actuators import ActuatorType
@@ -182,7 +182,7 @@ def number_or_row(row: Array) -> Any:
     return row if row.ndim else float(row)
 
 
-class BatchParameters(FixedAttributes):
+class BatchParameters(NotCopied, FixedAttributes):
     """Parameters of the worlds of a batch by name, each an array with the world as its first dimension.
 
     Reading gives a read-only copy; assignment writes, and a value of the shape of one world serves all.
@@ -199,6 +199,8 @@ class BatchParameters(FixedAttributes):
         >>> batch.parameters["rigid_bodies.box.mass"].tolist(), batch.layout
         ([1.0, 2.0, 3.0], 'lanes')
     """
+
+    _instead = VIEW_OF_A_BATCH
 
     def __init__(self, part: BatchPart) -> None:
         self._part = part

@@ -19,6 +19,7 @@ from worldline._src.facade.batch.contacts import BatchContacts, batch_contacts
 from worldline._src.facade.batch.fields import FIELDS, Field
 from worldline._src.facade.batch.parameters import BatchParameters
 from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.copying import VIEW_OF_A_BATCH, NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.spatial.poses import Array
 
@@ -154,8 +155,10 @@ class BatchPart(KnownNames):
         return values.read_only(np.array(self._leading(self._batch._worlds.frozen[self._which])))
 
 
-class BatchSelection(BatchPart):
+class BatchSelection(NotCopied, BatchPart):
     """Some worlds of a batch, in the order in which they were selected; see `WorldBatch.select`."""
+
+    _instead = VIEW_OF_A_BATCH
 
     joint_positions = Field("joint_positions")
     joint_velocities = Field("joint_velocities")
@@ -210,8 +213,10 @@ class BatchWorld(BatchSelection):
 __all__ = ["FIELDS", "BatchPart", "BatchSelection", "BatchWorld"]
 
 
-class BatchWorlds:
+class BatchWorlds(NotCopied, KnownNames):
     """The worlds of a batch one by one."""
+
+    _instead = VIEW_OF_A_BATCH
 
     def __init__(self, batch: WorldBatch) -> None:
         self._batch = batch

@@ -219,6 +219,9 @@ class ThreadWorlds:
         parameter = self.parameter(name)
         return np.array([np.array(parameter.read(world), float) for world in self.single_worlds(which)])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_parameters": None}
+
     def parameter(self, name: str) -> Parameter:
         """How a World has a parameter."""
         if self._parameters is None:

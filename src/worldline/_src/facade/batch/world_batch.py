@@ -158,6 +158,10 @@ class WorldBatch(BatchPart):
             "copy.copy of a WorldBatch would share its worlds; make another batch, and load"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # functions that read and write parameters are found again when they are needed
+        return {**vars(self), "_parameter_table": None}
+
     # ---- what it is
 
     @property

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Meshes that MJCF describes by a name and parameters: vertices, triangles and mass properties of MuJoCo's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from worldline import SceneError, msd
+from worldline import simulation as sx
+from worldline._src.scene.formats.mjcf.builtin_meshes import BUILTIN_MESHES, MOST_VERTICES
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo (package mujoco) makes the meshes to compare with")
+
+CASES = [
+    *(("sphere", str(k)) for k in range(5)),
+    *(("hemisphere", str(k)) for k in (0, 1, 4, 10)),
+    *(("cone", params) for params in ("3 0", "7 0", "6 0.3", "5 1")),
+    *(("supersphere", params) for params in ("3 1 1", "9 0.5 0.7", "8 1.5 0.3")),
+    *(("supertorus", params) for params in ("3 1 1 1", "9 0.3 0.5 0.7", "12 0.4 1.5 0.3")),
+]
+INERTIA = ("legacy", "convex", "exact", "shell")
+
+
+def model(kind: str, params: str, inertia: str = "convex", more: str = "") -> str:
+    return f"""<mujoco><asset>
+        <mesh name="m" builtin="{kind}" params="{params}" inertia="{inertia}" {more}/></asset>
+      <worldbody><body name="a"><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>"""
+
+
+def matrix(quaternion: np.ndarray) -> np.ndarray:
+    found = np.zeros(9)
+    mujoco.mju_quat2Mat(found, quaternion)
+    return found.reshape(3, 3)
+
+
+def turned(triangles: np.ndarray) -> set[tuple[int, ...]]:
+    """Triangles beginning with their lowest index, so that sense alone decides their order."""
+    return {tuple(np.roll(t, -int(np.argmin(t))).tolist()) for t in triangles}
+
+
+@pytest.mark.parametrize(("kind", "params"), CASES)
+def test_vertices_and_triangles_are_those_of_compiled_models(kind: str, params: str) -> None:
+    native = mujoco.MjModel.from_xml_string(model(kind, params))
+    # compiled meshes lie in their principal axes
+    theirs = native.mesh_vert @ matrix(native.mesh_quat[0]).T + native.mesh_pos[0]
+    numbers = [float(x) for x in params.split()]
+    ours = BUILTIN_MESHES[kind].make(*numbers)
+    gaps = np.linalg.norm(ours.vertices[:, None] - theirs, axis=2)
+    match = gaps.argmin(axis=1)
+    assert sorted(match) == list(range(len(theirs)))
+    # vertices of compiled models were turned and moved in single precision
+    assert gaps.min(axis=1).max() < 2e-7
+    if BUILTIN_MESHES[kind].power:
+        assert len(ours.vertices) <= 2.0 * numbers[0] ** BUILTIN_MESHES[kind].power
+    if kind != "cone":  # faces of more than three corners may be cut differently
+        assert turned(match[ours.triangles]) == turned(native.mesh_face)
+
+
+@pytest.mark.parametrize("inertia", INERTIA)
+@pytest.mark.parametrize(("kind", "params"), CASES)
+def test_bodies_weigh_what_compiled_models_do(kind: str, params: str, inertia: str, tmp_path: Any) -> None:
+    text = model(kind, params, inertia, 'scale="0.1 0.2 0.3" refpos="0.01 0 0.02" refquat="1 0.2 0 0.1"')
+    native = mujoco.MjModel.from_xml_string(text)
+    path = tmp_path / "scene.xml"
+    path.write_text(text)
+    body = sx.World.from_file(path).rigid_bodies["a"]
+    assert body.mass == pytest.approx(native.body_mass[1], rel=1e-8)
+    assert np.abs(body.center_of_mass - native.body_ipos[1]).max() < 1e-9
+    axes = matrix(native.body_iquat[1])
+    expected = axes @ np.diag(native.body_inertia[1]) @ axes.T
+    assert np.abs(body.inertia - expected).max() < 1e-7 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "words"),
+    [
+        ("sphere", "5", "given subdivision 5; allowed: 0 to 4"),
+        ("sphere", "-1", "given subdivision -1"),
+        ("sphere", "", "attribute 'params' is required: subdivision"),
+        ("sphere", "1 2", "given 2 values; allowed: 1"),
+        ("hemisphere", "11", "given resolution 11; allowed: 0 to 10"),
+        ("cone", "2 0", "given number of sides 2"),
+        ("cone", "3 1.5", "given radius 1.5; allowed: 0 to 1"),
+        ("cone", "1e9 0", f"up to {MOST_VERTICES} vertices"),
+        ("supersphere", "2 1 1", "given resolution 2"),
+        ("supersphere", "4 -1 1", "given e -1"),
+        ("supersphere", "1e5 1 1", f"up to {MOST_VERTICES} vertices"),
+        ("supersphere", "nan 1 1", "allowed: 3 finite numbers"),
+        ("supertorus", "4 0 1 1", "given radius 0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_before_anything_is_made(
+    kind: str, params: str, words: str
+) -> None:
+    with pytest.raises(SceneError, match=words):
+        msd.from_str(model(kind, params), "mjcf")
+
+
+def test_a_generated_mesh_has_no_other_source() -> None:
+    with pytest.raises(SceneError, match="given besides 'builtin'"):
+        msd.from_str(model("sphere", "1", more='file="a.stl"'), "mjcf")
+
+
+def test_kinds_that_are_not_made_are_reported() -> None:
+    text = model("wedge", "3 2 90 60 0.5").replace("</body>", '<geom size="0.1"/></body>')
+    report = msd.from_str(text, "mjcf").report
+    assert any("generated by a compiler" in entry.message for entry in report)
