@@ -338,6 +338,12 @@ class Runtime:
             self.model.update(**arrays)
             self.parameters_changed(arrays)
 
+    def update_rows(self, rows: slice, numbers: dict[str, Array]) -> None:
+        """The same of some bodies or degrees of freedom alone."""
+        with self.guard:
+            self.model._update_rows(rows, numbers)
+            self.parameters_changed(numbers)
+
     def parameters_changed(self, names: Iterable[str]) -> None:
         """Arrays of the model were replaced: the next step takes them over, poses are computed again."""
         self.version += 1
@@ -348,10 +354,7 @@ class Runtime:
     def take_joint_rows(self, names: Collection[str]) -> bool:
         """Limits or dry friction of joints were updated; False where the next step needs other rows."""
         with self.guard:
-            if self.constraints is None or not self.constraints.take_joint_rows(names):
-                return False
-            self.sim.parameters_changed(("time_step",))
-            return True
+            return self.constraints is not None and self.constraints.take_joint_rows(names)
 
     def set_friction(self, rows: np.ndarray, sliding: float) -> None:
         """Give shapes, by row of `Model.shapes`, another coefficient of sliding friction."""
@@ -368,9 +371,7 @@ class Runtime:
 
     def update_dofs(self, name: str, joint: Joint | FreeJoint, numbers: Array) -> None:
         """Change one parameter of a joint's degrees of freedom in the model."""
-        row = np.array(getattr(self.model, name))
-        row[self.v_slice(joint)] = numbers
-        self.update(**{name: row})
+        self.update_rows(self.v_slice(joint), {name: numbers})
 
     def set_drive(self, joint: Joint) -> None:
         """What the joint makes of its commands, as the description says."""

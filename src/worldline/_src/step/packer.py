@@ -14,7 +14,6 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from worldline._src.kernels.constraints.tables import ConstraintColumns
-from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
@@ -31,7 +30,7 @@ class Trees:
 
     def __init__(self, model: Model, starts: np.ndarray) -> None:
         self._of_dof = tree_of_dofs(starts)
-        self._last = constant_views(model.arenas)["link_last"]
+        self._last = model.constants["link_last"]
 
     def dofs(self, dofs: Sequence[int]) -> list[int]:
         """Trees of degrees of freedom, ascending."""
