@@ -130,7 +130,7 @@ def check_least(mass: float, inertia: Array, what: str) -> None:
 
 def check_body(mass: float, inertia: Array, what: str) -> None:
     """Mass and inertia that some body can have; zero mass needs zero inertia."""
-    if _is_plain_body(mass, inertia):
+    if is_plain_body(mass, inertia):
         return
     _check_mass(mass, what)
     if not np.isfinite(inertia).all():
@@ -154,7 +154,7 @@ def _check_mass(mass: float, what: str) -> None:
         raise ArgumentError(f"{what}: mass must be finite and not negative, got {mass}")
 
 
-def _is_plain_body(mass: float, inertia: Array) -> bool:
+def is_plain_body(mass: float, inertia: Array) -> bool:
     """Whether a body obviously has these; `check_body` finds the words for what it does not.
 
     Moments obey all rules when the second moments of mass, half the trace less the inertia, are positive

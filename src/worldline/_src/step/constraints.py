@@ -110,6 +110,8 @@ class Constraints(ConstraintProgram):
         self._sticks = packing.actuators.has_adhesion and len(self.shapes) > 0
         self._room = room or Room()
         self._matrix_at: np.ndarray | int = 0
+        # a copy has the same solver: it is not laid out again when that is chosen
+        self._solver_room = {} if like is None else {name: like.sizes[name] for name in like._solver_sizes()}
         self._lay_out(**packing.sizes(), ntree=len(starts) - 1, ntie=len(ties))
         kept, self._families = packing.shapes.kept, packing.shapes.families
         if self.sizes["nrow"] > 1:
@@ -190,7 +192,7 @@ class Constraints(ConstraintProgram):
             ),
         }
         self.sizes |= self._contact_sizes(contacts)
-        self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square)
+        self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square) | self._solver_room
         block = t.TABLE.lay_out(self.sizes)
         self.block = block
         self.column = block.column

@@ -98,6 +98,10 @@ class Packing:
         self._made: dict[type[Packer], Packer] = {}
         for kind in kinds:
             self._made[kind] = kind(self)
+        own = [
+            packer for packer in self._made.values() if type(packer).fill_inertias is not Packer.fill_inertias
+        ]
+        self._inertial = own[::-1]
 
     def of(self, kind: type[P]) -> P:
         """The packer of a kind."""
@@ -139,5 +143,5 @@ class Packing:
 
     def fill_inertias(self, block: Block[ConstraintColumns], dofs: Array) -> None:
         """Take over masses; equalities see the inertias of tendons, which come after them."""
-        for packer in reversed(self._made.values()):
+        for packer in self._inertial:
             packer.fill_inertias(block, dofs)
