@@ -133,8 +133,7 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     if known is None:
         known = model.inertia_scratch["inverse_weights"] = _inverse_weights(model)
         for weights in known:
-            # by position: NumPy takes three times as long for a keyword
-            weights.setflags(False)
+            weights.setflags(write=False)
     return known
 
 
@@ -150,11 +149,9 @@ class StartInertias(TreeMasses):
         floating = np.zeros(model.body_count, bool)
         floating[model.joint_child] = np.isin(model.joint_type, _FLOATING)
         self._origins = model.joint_q_start[_joints_of(model, *_FLOATING)][:, None] + np.arange(7)
-        threes = [
-            first
-            for j in _joints_of(model, *_FLOATING, int(JointType.BALL))
-            for first in range(*model.joint_qd_start[j : j + 2].tolist(), 3)
-        ]
+        starts = model.joint_qd_start.tolist()
+        turning = _joints_of(model, *_FLOATING, int(JointType.BALL))
+        threes = [first for j in turning for first in range(starts[j], starts[j + 1], 3)]
         self.sliding = _joints_of(model, int(JointType.PRISMATIC))
         """Joints whose bodies may slide alone."""
         self._mobile = view["dof_mobile"]
