@@ -19,14 +19,14 @@ translation [m^2], or the other way round. A radius of gyration of a nanometre i
 def _factor(above, mobile, row, mass, factor_out, report_out):
     """M = L^T D L along the trees, tips first [Featherstone 2008, ch. 6.5]. O(n depth^2).
 
-    Rows of L have their unit diagonal rerowd by the inverse of D. What does not move has zeros.
+    Rows of L have their unit diagonal replaced by the inverse of D. What is prescribed has zeros there, so that nothing passes through it.
     """
     n = above.shape[0]
     for d in range(n):
         at = row[d]
         e = d
         while e >= 0:
-            factor_out[at + e] = mass[at + e] * mobile[d] * mobile[e]
+            factor_out[at + e] = mass[at + e]
             e = above[e]
     for d in range(n - 1, -1, -1):
         at = row[d]
