@@ -19,7 +19,8 @@ translation [m^2], or the other way round. A radius of gyration of a nanometre i
 def _factor(above, mobile, row, mass, factor_out, report_out):
     """M = L^T D L along the trees, tips first [Featherstone 2008, ch. 6.5]. O(n depth^2).
 
-    Rows of L have their unit diagonal replaced by the inverse of D. What is prescribed has zeros there, so that nothing passes through it.
+    Rows of L have their unit diagonal replaced by the inverse of D. What is prescribed has zeros there, so
+    that nothing passes through it.
     """
     n = above.shape[0]
     for d in range(n):
