@@ -74,7 +74,7 @@ def _writes(path: str) -> list[tuple[str, Callable[[], object]]]:
     world.step()
     robot = next(iter(world.multibodies))
     link, joint, count = robot.links[-1], robot.joints[-1], [0]
-    joint.coulomb_friction = 0.1
+    joint.coulomb_friction, joint.velocity_limits = 0.1, 50.0
 
     def number() -> float:
         count[0] += 1
@@ -84,10 +84,15 @@ def _writes(path: str) -> list[tuple[str, Callable[[], object]]]:
         "gravity": lambda: setattr(world, "gravity", (0.0, 0.0, -9.81 * number())),
         "time step": lambda: setattr(world, "time_step", 1e-3 * number()),
         "mass of a link": lambda: setattr(link, "mass", number()),
+        "centre of mass of a link": lambda: setattr(link, "center_of_mass", (0.0, 0.0, 0.01 * number())),
+        "inertia of a link": lambda: setattr(link, "inertia", np.diag([1e-3, 1e-3, 1e-3 * number()])),
         "damping of a joint": lambda: setattr(joint, "damping_coefficient", number()),
         "stiffness of a joint": lambda: setattr(joint, "spring_stiffness", number()),
         "armature of a joint": lambda: setattr(joint, "armature", 0.01 * number()),
         "friction of a joint": lambda: setattr(joint, "coulomb_friction", 0.1 * number()),
+        "velocity limits of a joint": lambda: setattr(joint, "velocity_limits", 50.0 * number()),
+        "effort limits of a joint": lambda: setattr(joint, "effort_limits", 50.0 * number()),
+        "gains of a joint": lambda: setattr(joint, "target_stiffness", number()),
         "limits of a joint": lambda: joint.set_position_limits(-number(), number()),
     }
     sim = world._live().sim

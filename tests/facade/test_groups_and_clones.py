@@ -224,3 +224,25 @@ def test_clones_copy_the_geometry_of_shapes_and_share_nothing_that_changes(monke
     world.step(n=1)
     np.testing.assert_allclose(world._live().sim.q, before, atol=1e-2)
     assert world._live().constraints is ours
+
+
+@pytest.mark.parametrize("of_clone", [False, True])
+def test_bodies_that_become_static_are_so_in_their_own_world_alone(of_clone) -> None:
+    """A world and its clone share what collision knows of bodies until one of them changes it."""
+    world = sx.World()
+    world.add_ground_plane()
+    for k in range(3):
+        box = world.add_rigid_body(f"box{k}", position=(0.0, 0.0, 0.3 + 0.6 * k))
+        box.add_collision_shape(CollisionShape.box((0.25, 0.25, 0.25)))
+    world.step(n=5)
+    twin, other = world.clone(), world.clone()
+    changed, kept = (other, world) if of_clone else (world, other)
+    changed.rigid_bodies["box1"].is_static = True
+    for each in (world, twin, other):
+        each.step(n=60)
+    for array in ("q", "v"):
+        found, expected = (getattr(each._live().sim, array) for each in (kept, twin))
+        np.testing.assert_array_equal(found, expected)
+    fixed = [list(each._live().constraints.collision.column.body_fixed) for each in (changed, kept, twin)]
+    assert fixed[1] == fixed[2] and fixed[0] != fixed[1]
+    assert not np.array_equal(changed._live().sim.q, kept._live().sim.q)

@@ -37,6 +37,10 @@ _ROBOT = """
       <joint name="swing" axis="1 0 0" damping="0.2"/>
       <geom type="sphere" size="0.1" pos="0 0.3 0"/>
     </body>
+    <body name="mast" pos="-1 0 1" euler="20 40 60">
+      <joint name="socket" type="ball" range="0 10" limited="true" damping="0.02" frictionloss="0.01"/>
+      <geom type="capsule" fromto="0 0 0 0.1 0.2 0.3" size="0.03"/>
+    </body>
   </worldbody>
   <actuator>
     <position name="servo" joint="hip" kp="20" kv="1"/>
@@ -49,6 +53,13 @@ _ROBOT = """
 def _robot(density: float = 0.0) -> sx.World:
     world = sx.World.from_scene(msd.from_str(_ROBOT.format(density=density), format="mjcf"))
     world.actuator_controls = [0.3, 0.2]
+    return world
+
+
+def _fast() -> sx.World:
+    """The robot with a limit of speed."""
+    world = _robot()
+    _joint("hip")(world).velocity_limits = [4.0]
     return world
 
 
@@ -114,6 +125,30 @@ _CHANGES: dict[str, tuple[Callable[[], sx.World], Callable[[sx.World], object]]]
     "rest position": (_robot, _set("rest_position", [0.2], _joint("hip"))),
     "friction": (_robot, _set("coulomb_friction", [0.4], _joint("hip"))),
     "position limits": (_robot, lambda world: _joint("hip")(world).set_position_limits([-0.05], [0.02])),
+    "one limit of two": (_robot, lambda world: _joint("hip")(world).set_position_limits([-np.inf], [0.0])),
+    "limits of a ball": (
+        _robot,
+        lambda world: _joint("socket")(world).set_position_limits([-np.inf] * 3, [1e-4] * 3),
+    ),
+    "friction of a ball": (_robot, _set("coulomb_friction", 0.3, _joint("socket"))),
+    "velocity limits": (_fast, _set("velocity_limits", [0.1], _joint("hip"))),
+    "armature of a ball": (_robot, _set("armature", [0.01, 0.02, 0.03], _joint("socket"))),
+    "armature of the base": (_robot, _set("armature", 0.2, lambda world: world.multibodies[0].joints[0])),
+    "mass of the base": (_robot, _set("mass", 3.0, _link("torso"))),
+    "mass in a turned frame": (_robot, _set("mass", 0.7, _link("mast"))),
+    "inertia in a turned frame": (
+        _robot,
+        _set("inertia", [[0.03, 0.004, 0.002], [0.004, 0.02, 0.001], [0.002, 0.001, 0.04]], _link("mast")),
+    ),
+    "all mass properties": (
+        _robot,
+        _set("mass_properties", sx.Inertia.from_sphere(0.1, mass=0.8), _link("upper")),
+    ),
+    "boxes, friction": (_boxes, lambda world: setattr(world.rigid_bodies["box1"], "friction", 0.05)),
+    "boxes, centre of mass": (
+        _boxes,
+        lambda world: setattr(world.rigid_bodies["box0"], "center_of_mass", (0.05, 0.02, -0.1)),
+    ),
     "arm, gains": (_arm, _set("target_stiffness", [30.0], _joint("j1"))),
     "arm, effort limits": (_arm, _set("effort_limits", [3.0], _joint("j1"))),
     "arm, gravity": (_arm, _set("gravity", (0.0, 1.0, -9.0))),
@@ -155,6 +190,11 @@ def test_written_parameters_have_the_bits_of_a_world_compiled_with_them(name: st
 
 def _assert_same_columns(runtime: Any, fresh: Any) -> None:
     """All that was packed from the model is the same."""
+    for name, array in vars(fresh.model).items():
+        if isinstance(array, np.ndarray):
+            np.testing.assert_array_equal(getattr(runtime.model, name), array, err_msg=name)
+    np.testing.assert_array_equal(runtime.model.arenas.index, fresh.model.arenas.index)
+    np.testing.assert_array_equal(runtime.model.arenas.constant, fresh.model.arenas.constant)
     np.testing.assert_array_equal(runtime.sim._index, fresh.sim._index)
     np.testing.assert_array_equal(runtime.sim._constant, fresh.sim._constant)
     assert runtime.sim.schedule == fresh.sim.schedule
@@ -167,10 +207,9 @@ def _assert_same_columns(runtime: Any, fresh: Any) -> None:
             ours, theirs = runtime.constraints.column[column.name], fresh.constraints.column[column.name]
             np.testing.assert_array_equal(ours, theirs, err_msg=column.name)
     if runtime.constraints.collision is not None:
-        reach = "shape_margin"
-        np.testing.assert_array_equal(
-            runtime.constraints.collision.column[reach], fresh.constraints.collision.column[reach]
-        )
+        ours, theirs = runtime.constraints.collision, fresh.constraints.collision
+        np.testing.assert_array_equal(ours.c, theirs.c)
+        np.testing.assert_array_equal(ours.column.shape_margin, theirs.column.shape_margin)
 
 
 @pytest.mark.parametrize(

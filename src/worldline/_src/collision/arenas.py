@@ -45,6 +45,9 @@ class BodyRow(NamedTuple):
 class Arenas:
     """The tables of one world."""
 
+    _shares_index = False
+    """Whether others have the same index arena, most of which are faces and edges of hulls."""
+
     def __init__(
         self,
         shapes: Sequence[ShapeRow],
@@ -103,13 +106,30 @@ class Arenas:
         column.body_X_W[:] = pose12(IDENTITY)
 
     def renewed(self) -> Arenas:
-        """The same shapes and bodies in arenas of their own, in which nothing has been found yet."""
+        """The same shapes and bodies in arenas in which nothing has been found yet; both share the index.
+
+        Pages of memory that are never written cost no time.
+        """
         made = Arenas.__new__(Arenas)
         made.sizes = dict(self.sizes)
         made._lay_out()
-        made.m[:], made.c[:] = self.m, self.c
+        made._set_index(self.m)
+        made.c[:] = self.c
         made.column.body_X_W[:] = pose12(IDENTITY)
+        self._shares_index = made._shares_index = True
         return made
+
+    def own_index(self) -> None:
+        """Before the index is written: let others keep theirs. The sets of arenas are others afterwards."""
+        if self._shares_index:
+            self._set_index(self.m.copy())
+            self._shares_index = False
+
+    def _set_index(self, index: np.ndarray) -> None:
+        """Take another array of the same layout for the index arena."""
+        self.m = index
+        arenas = {"m": self.m, "c": self.c, "args": self.args, "d": self.d}
+        self.column = CollisionColumns(arenas, self.column._extents)
 
     def copy(self) -> Arenas:
         """The same tables in arenas of their own."""
@@ -123,6 +143,7 @@ class Arenas:
     def _lay_out(self) -> None:
         """Fresh arenas of the present sizes; what was in the columns is kept."""
         block = TABLE.lay_out(self.sizes)
+        self._shares_index = False
         previous: CollisionColumns | None = getattr(self, "column", None)
         self.m, self.c, self.args, self.d = block.m, block.c, block.args, block.d
         self.column = block.column

@@ -71,7 +71,8 @@ def described_inertia(options: _Massive) -> SceneInertia:
 
 def six_moments(inertia: Array) -> list[float]:
     """xx, yy, zz, xy, xz, yz of a matrix."""
-    return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+    return [xx, yy, zz, xy, xz, yz]
 
 
 M = TypeVar("M", bound=_Massive)

@@ -30,14 +30,24 @@ def describe_mass(link: SceneLink, model: Model, b: int) -> None:
 
     What was left to the shapes of the link still follows them.
     """
-    given = link.inertial
-    is_open = given.full_inertia is None and given.diag_inertia is None
-    given.has_own_moments = given.has_own_moments and not is_open
-    given.has_own_pos = given.has_own_pos and given.pos is not None
+    given, com, moments = link.inertial, model.body_com[b].tolist(), six_moments(model.body_inertia[b])
+    if given.has_own_moments and given.full_inertia is None and given.diag_inertia is None:
+        given.has_own_moments = False
+    if given.has_own_pos and given.pos is None:
+        given.has_own_pos = False
     given.mass = float(model.body_mass[b])
-    given.pos = model.body_com[b].copy()
-    given.diag_inertia = given.orientation = None
-    given.full_inertia = six_moments(model.body_inertia[b])
+    # to convert what is there already would cost more than all of the model
+    if given.pos is None or not _is_same(given.pos.tolist(), com):
+        given.pos = com
+    if given.diag_inertia is not None or given.orientation is not None:
+        given.diag_inertia = given.orientation = None
+    if given.full_inertia is None or not _is_same(given.full_inertia, moments):
+        given.full_inertia = moments
+
+
+def _is_same(a: list[float], b: list[float]) -> bool:
+    """Whether numbers are equal, and zeros too in their sign."""
+    return a == b and (0.0 not in b or str(a) == str(b))
 
 
 def give_all_masses(runtime: Runtime) -> None:
@@ -90,11 +100,10 @@ class MassiveFrame(Frame):
     def mass(self, value: float) -> None:
         runtime, b = self._index()
         mass = values.mass_of(value, f"{self._kind()} mass of '{self.name}': {self._kind()} mass")
-        model = runtime.model
-        scale = (
-            mass / float(model.body_mass[b]) if self._follows_shapes() and model.body_mass[b] > 0.0 else 1.0
-        )
-        self._write(runtime, b, mass=mass, inertia=scale * model.body_inertia[b])
+        model, inertia = runtime.model, None
+        if self._follows_shapes() and model.body_mass[b] > 0.0:
+            inertia = mass / float(model.body_mass[b]) * model.body_inertia[b]
+        self._write(runtime, b, mass=mass, inertia=inertia)
 
     @property
     def inertia(self) -> Array:
@@ -200,17 +209,16 @@ class MassiveFrame(Frame):
 
         What a file left to its shapes is written as numbers that still follow those.
         """
-        model, rows = runtime.model, {}
-        for name, value in (("body_mass", mass), ("body_com", com), ("body_inertia", inertia)):
-            if value is not None:
-                rows[name] = np.array(getattr(model, name))
-                rows[name][b] = value
-        runtime.update(**rows)
+        changes = {"body_mass": mass, "body_com": com, "body_inertia": inertia}
+        rows = {name: np.array(x)[None] for name, x in changes.items() if x is not None}
+        runtime.update_rows(slice(b, b + 1), rows)
         give_all_masses(runtime)
-        describe_mass(self._link, model, b)
+        describe_mass(self._link, runtime.model, b)
         given = self._link.inertial
-        given.has_own_moments |= has_own_moments
-        given.has_own_pos |= has_own_pos
+        if has_own_moments:
+            given.has_own_moments = True
+        if has_own_pos:
+            given.has_own_pos = True
         if inertia is not None and has_own_moments:
             given.is_checked = True
 

@@ -227,13 +227,9 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
     if isinstance(given, FreeJoint):
         _write_free(joint, runtime, given, changes)
         return
-    rows = {}
-    for name, numbers in changes.items():
-        rows[name] = np.array(getattr(runtime.model, name))
-        rows[name][runtime.v_slice(given)] = numbers
     driven = {"joint_target_ke", "joint_target_kd"} & set(changes)
     dofs = _own_dofs(joint, runtime)
-    runtime.update(**rows)
+    runtime.update_rows(runtime.v_slice(given), changes)
     if "joint_limit_lower" in changes:
         pairs = zip(changes["joint_limit_lower"].tolist(), changes["joint_limit_upper"].tolist(), strict=True)
         for dof, (low, high) in zip(dofs, pairs, strict=True):

@@ -23,7 +23,7 @@ from worldline._src.facade.checked_file import FileKind, from_checked, read_chec
 from worldline._src.facade.checkpoint import handles, kill_handles
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.options import WorldOptions
-from worldline._src.facade.runtime import Runtime
+from worldline._src.facade.runtime import Runtime, objects_of
 from worldline._src.facade.snapshots import BodyState, JointState, Snapshot
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.assets.embedding import embed_assets
@@ -89,12 +89,43 @@ def clone_world(world: W) -> W:
     made._start(WorldOptions())
     made._cloned = world._live()
     loading.fill(made, loading.to_scene(world, state=False), None)
-    _apply(made, _packed(world, b""))
+    _take_over_state(world, made)
     made.step_profiling_enabled = world.step_profiling_enabled
     made._functions.take_over(world._functions)
     made._parameters = list(world._parameters)
     closure_projection.take_over(made, world)
     return made
+
+
+@exclusive
+def _take_over_state(world: WorldRuntime, made: WorldRuntime) -> None:
+    """Give a clone the state, the mode and the counters of its World, by objects in the same places."""
+    source, runtime = world._live(), made._live()
+    other = {
+        id(old): new for old, new in zip(objects_of(source.scene), objects_of(runtime.scene), strict=True)
+    }
+    runtime.restore(_of_others(source.snapshot(), other))
+    memory = source.memory()
+    if memory:
+        runtime.recall(memory)
+    made._simulating, made._numbers = world._simulating, dict(world._numbers)
+    made._initial = None if world._initial is None else _of_others(world._initial, other)
+    made._time_start, made._initial_time = world._time_start, world._initial_time
+    for robot, copied in zip(world._multibodies.values(), made._multibodies.values(), strict=True):
+        copied._link_number, copied._joint_number = robot._link_number, robot._joint_number
+
+
+def _of_others(saved: Snapshot, other: dict[int, Any]) -> Snapshot:
+    """A snapshot of the objects that stand for others, by the ids of those; arrays are shared."""
+    joints, bodies = (
+        {
+            id(new): kept._replace(owner=new)
+            for key, kept in table.items()
+            if (new := other.get(key)) is not None
+        }
+        for table in (saved.joints, saved.bodies)
+    )
+    return saved._replace(joints=joints, bodies=bodies)
 
 
 @exclusive

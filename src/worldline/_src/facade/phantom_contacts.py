@@ -21,7 +21,6 @@ import numpy as np
 from worldline._src.collision.results import CollisionOption
 from worldline._src.facade import queries
 from worldline._src.facade.exclusive import exclusive
-from worldline._src.model.compile import constant_views
 from worldline._src.spatial.poses import IDENTITY, Array, rotation
 from worldline._src.step.dynamics import forward_kinematics, solve_mass_matrix
 from worldline._src.step.jacobians import jacobian
@@ -55,7 +54,7 @@ def gap_rows(world: WorldRuntime, q: Array) -> tuple[Array, Array]:
     finally:
         scene.group.poses = kept
     near = np.flatnonzero(found.depths < 0.0)
-    mobile = constant_views(model.arenas)["dof_mobile"]
+    mobile = model.constants["dof_mobile"]
     gaps: list[float] = []
     rows: list[Array] = []
     for k in near.tolist():

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, ref
 
@@ -152,6 +151,8 @@ class Runtime:
         """State spaces of the whole world, kept while nothing in them changes."""
         self.queries: Any = None
         """Shapes for collision queries, a `queries.QueryScene` made when first asked for."""
+        self.geoms: Any = None
+        """Shapes of the description by the names that the model has for them, listed when first asked for."""
         self.sensors: Any = None
         """Readings of sensors, `sensor_values.Readings` made when first asked for."""
         for body in scene.hierarchy.bodies:
@@ -167,7 +168,7 @@ class Runtime:
         self.model = _sharing(like.model)
         self.model.option = clone(self.scene.simulate_option)
         self.model.time_step = self.scene.simulate_option.timestep
-        pairs = list(zip(_objects(like.scene), _objects(self.scene), strict=True))
+        pairs = list(zip(objects_of(like.scene), objects_of(self.scene), strict=True))
         self.link_body, self.joint_index = (
             {id(new): known[id(old)] for old, new in pairs if id(old) in known}
             for known in (like.link_body, like.joint_index)
@@ -338,6 +339,12 @@ class Runtime:
             self.model.update(**arrays)
             self.parameters_changed(arrays)
 
+    def update_rows(self, rows: slice, numbers: dict[str, Array]) -> None:
+        """The same of some bodies or degrees of freedom alone."""
+        with self.guard:
+            self.model._update_rows(rows, numbers)
+            self.parameters_changed(numbers)
+
     def parameters_changed(self, names: Iterable[str]) -> None:
         """Arrays of the model were replaced: the next step takes them over, poses are computed again."""
         self.version += 1
@@ -348,10 +355,7 @@ class Runtime:
     def take_joint_rows(self, names: Collection[str]) -> bool:
         """Limits or dry friction of joints were updated; False where the next step needs other rows."""
         with self.guard:
-            if self.constraints is None or not self.constraints.take_joint_rows(names):
-                return False
-            self.sim.parameters_changed(("time_step",))
-            return True
+            return self.constraints is not None and self.constraints.take_joint_rows(names)
 
     def set_friction(self, rows: np.ndarray, sliding: float) -> None:
         """Give shapes, by row of `Model.shapes`, another coefficient of sliding friction."""
@@ -361,16 +365,14 @@ class Runtime:
         friction[rows, 0] = sliding
         with self.guard:
             # clones share the table
-            self.model.shapes = replace(shapes, friction=friction)
+            self.model.shapes = shapes.with_friction(friction)
             if self.constraints is not None:
                 self.constraints.take_friction()
             self.parameters_changed(())
 
     def update_dofs(self, name: str, joint: Joint | FreeJoint, numbers: Array) -> None:
         """Change one parameter of a joint's degrees of freedom in the model."""
-        row = np.array(getattr(self.model, name))
-        row[self.v_slice(joint)] = numbers
-        self.update(**{name: row})
+        self.update_rows(self.v_slice(joint), {name: numbers})
 
     def set_drive(self, joint: Joint) -> None:
         """What the joint makes of its commands, as the description says."""
@@ -416,8 +418,10 @@ class Runtime:
 
     def set_target_modes(self, joint: Joint | FreeJoint, modes: list[TargetMode]) -> None:
         """Which targets the drives of a joint follow."""
-        self.model.set_actuator_modes(self.v_slice(joint), [MODES[mode] for mode in modes])
-        self.parameters_changed(("joint_act_mode",))
+        dofs, wanted = self.v_slice(joint), [MODES[mode] for mode in modes]
+        if self.model.joint_act_mode[dofs].tolist() != wanted:
+            self.model.set_actuator_modes(dofs, wanted)
+            self.parameters_changed(("joint_act_mode",))
 
     def set_body_kind(self, body: Body) -> None:
         """Static and kinematic bodies are not moved by forces; static ones not by their velocity either."""
@@ -679,7 +683,7 @@ class Runtime:
                 self.set_body_kind(body)
 
 
-def _objects(scene: Scene) -> Iterator[Any]:
+def objects_of(scene: Scene) -> Iterator[Any]:
     """Bodies' free joints, links and joints of a scene, in an order of its own."""
     for body in scene.hierarchy.bodies:
         if body.free is not None:

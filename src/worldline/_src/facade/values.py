@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.masked import has_masked_entries
-from worldline._src.model.checks import check_body
+from worldline._src.model.checks import check_body, is_plain_body
 from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import (
@@ -205,6 +205,8 @@ def inertia_of(value: Any, what: str) -> Array:
         made = np.diag(made)
     if made.shape != (3, 3):
         raise ShapeError(f"{what} must be a 3x3 matrix, got {value!r}")
+    if is_plain_body(1.0, made) and _least_moment(made) > LEAST_INERTIA:
+        return made
     scale = float(np.abs(made).max()) if np.isfinite(made).all() else math.inf
     if (
         not _ISFINITE(scale)
@@ -220,6 +222,13 @@ def inertia_of(value: Any, what: str) -> Array:
             f"{what} must have principal moments of at least {LEAST_INERTIA} kg m^2, got {made.tolist()}"
         )
     return made
+
+
+def _least_moment(inertia: Array) -> float:
+    """A number that no principal moment is below: two of them have a product of (trace / 2)^2 at most."""
+    (a, d, e), (_, b, f), (_, _, c) = inertia.tolist()
+    half = 0.5 * (a + b + c)
+    return (a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - b * e)) / (half * half)
 
 
 def spread(value: Any, count: int, what: str) -> Array:

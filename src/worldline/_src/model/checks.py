@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -80,8 +81,12 @@ INERTIAL = frozenset(
     )
 )
 """Arrays that the mass matrix at the start depends on."""
+_UPDATABLE, _NON_NEGATIVE, _MAY_BE_INFINITE = map(frozenset, (UPDATABLE, NON_NEGATIVE, MAY_BE_INFINITE))
 _PAIRS = (("joint_effort_limit", "joint_effort_lower"), ("joint_velocity_limit", "joint_velocity_lower"))
 """Upper limits and lower ones."""
+
+
+_ALL = slice(None)
 
 
 def flag(value: Any, what: str) -> bool:
@@ -116,7 +121,8 @@ def check_least(mass: float, inertia: Array, what: str) -> None:
     """A mass and moments of inertia about the axes that are zero, or large enough for a step to move."""
     if 0.0 < mass < LEAST_INERTIA:
         raise ArgumentError(f"{what}: mass must be 0 or at least {LEAST_INERTIA} kg, got {mass}")
-    if has_small_moment(inertia.diagonal().tolist()):
+    (xx, _, _), (_, yy, _), (_, _, zz) = inertia.tolist()
+    if has_small_moment((xx, yy, zz)):
         raise ArgumentError(
             f"{what}: moments of inertia must be 0 or at least {LEAST_INERTIA} kg m^2, got {inertia.tolist()}"
         )
@@ -124,7 +130,7 @@ def check_least(mass: float, inertia: Array, what: str) -> None:
 
 def check_body(mass: float, inertia: Array, what: str) -> None:
     """Mass and inertia that some body can have; zero mass needs zero inertia."""
-    if _is_plain_body(mass, inertia):
+    if is_plain_body(mass, inertia):
         return
     _check_mass(mass, what)
     if not np.isfinite(inertia).all():
@@ -144,11 +150,11 @@ def check_body(mass: float, inertia: Array, what: str) -> None:
 
 
 def _check_mass(mass: float, what: str) -> None:
-    if not np.isfinite(mass) or mass < 0.0:
+    if not 0.0 <= mass < np.inf:
         raise ArgumentError(f"{what}: mass must be finite and not negative, got {mass}")
 
 
-def _is_plain_body(mass: float, inertia: Array) -> bool:
+def is_plain_body(mass: float, inertia: Array) -> bool:
     """Whether a body obviously has these; `check_body` finds the words for what it does not.
 
     Moments obey all rules when the second moments of mass, half the trace less the inertia, are positive
@@ -206,22 +212,36 @@ def initial_values(builder: ModelBuilder) -> tuple[Array, Array, Array]:
     return q, qd, numbers(builder.joint_f, (nv,), "joint_f of the builder")
 
 
-def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
-    """New values for a model's arrays, all checked before any is used."""
+def _is_finite(array: Array, infinite: bool) -> bool:
+    """Whether there is no NaN, and no infinity unless that is allowed."""
+    if array.size < 10:
+        # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+        listed = array.ravel().tolist()
+        return all(x == x for x in listed) if infinite else all(map(math.isfinite, listed))
+    return not np.isnan(array).any() if infinite else bool(np.isfinite(array).all())
+
+
+def _least(array: Array) -> float:
+    """The least number, 0 of none."""
+    return min(array.ravel().tolist(), default=0.0) if array.size < 10 else float(array.min(initial=0.0))
+
+
+def check_update(model: Model, arrays: dict[str, Any], rows: slice = _ALL) -> dict[str, np.ndarray]:
+    """New values for some rows of a model's arrays, all checked before any is used."""
     checked: dict[str, np.ndarray] = {}
     for name, value in arrays.items():
-        if name not in UPDATABLE:
+        if name not in _UPDATABLE:
             raise ArgumentError(
                 f"Model.update cannot change '{name}'{nearest_name(name, UPDATABLE)}; "
                 f"it changes {', '.join(sorted(UPDATABLE))}"
             )
-        present = getattr(model, name)
+        present = getattr(model, name)[rows]
         array = float_array(value, f"Model.{name}")
         if array.shape != present.shape:
             raise ArgumentError(f"Model.{name} has shape {present.shape}, got {array.shape}")
-        if np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any()):
+        if not _is_finite(array, name in _MAY_BE_INFINITE):
             raise ArgumentError(f"Model.{name} must be finite")
-        if name in NON_NEGATIVE and (array < 0.0).any():
+        if name in _NON_NEGATIVE and _least(array) < 0.0:
             raise ArgumentError(f"Model.{name} must not be negative, got {array.min()}")
         if name in ("joint_X_p", "joint_X_c", "body_q"):
             lengths = np.linalg.norm(array[:, 3:], axis=1)
@@ -235,24 +255,14 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
 
     for upper, lower in _PAIRS:
         if lower in checked:
-            if (checked[lower] > 0.0).any():
+            if _least(-checked[lower]) < 0.0:
                 raise ArgumentError(f"Model.{lower} must not be positive")
         elif upper in checked:
             # limits that are alike in both directions stay so
-            old = getattr(model, lower)
-            checked[lower] = np.where(old == -getattr(model, upper), -checked[upper], old)
+            old = getattr(model, lower)[rows]
+            checked[lower] = np.where(old == -getattr(model, upper)[rows], -checked[upper], old)
     if "joint_limit_lower" in checked or "joint_limit_upper" in checked:
-        lower = checked.get("joint_limit_lower", model.joint_limit_lower)
-        upper = checked.get("joint_limit_upper", model.joint_limit_upper)
-        empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
-        if empty.any():
-            d = int(np.flatnonzero(empty)[0])
-            raise ArgumentError(
-                f"no position is between limits {lower[d]} and {upper[d]} of degree of freedom {d}"
-            )
-        for j in np.flatnonzero(np.isin(model.joint_type, list(QUATERNION_JOINTS))).tolist():
-            d = int(model.joint_qd_start[j + 1])
-            check_angle_limits(lower[d - 3 : d], upper[d - 3 : d], f"joint '{model.joint_label[j]}'")
+        _check_limits(model, checked, rows)
     if "joint_distance" in checked:
         near, far = checked["joint_distance"].T
         if ((far >= 0.0) & (near > far)).any():
@@ -261,16 +271,46 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
                 f"smallest distance {near[j]} of joint '{model.joint_label[j]}' exceeds {far[j]}"
             )
     if "body_mass" in checked or "body_inertia" in checked:
-        mass = checked.get("body_mass", model.body_mass)
-        inertia = checked.get("body_inertia", model.body_inertia)
-        # invalid moments from a file stay until they are changed
-        changed = (inertia != model.body_inertia).any(axis=(1, 2))
-        for b in np.flatnonzero(changed | (mass != model.body_mass)).tolist():
-            what = f"body '{model.body_label[b]}'"
-            _check_mass(float(mass[b]), what)
-            if changed[b] or mass[b] == 0.0:
-                check_body(float(mass[b]), inertia[b], what)
-            check_least(float(mass[b]), inertia[b], what)
-        if "body_inertia" in checked:
-            checked["body_inertia"] = 0.5 * (inertia + inertia.transpose(0, 2, 1))
+        _check_bodies(model, checked, rows)
     return checked
+
+
+def _check_limits(model: Model, checked: dict[str, np.ndarray], rows: slice) -> None:
+    """Position limits of degrees of freedom, of which something is between."""
+    lower, upper = (
+        checked[name] if name in checked else getattr(model, name)[rows]
+        for name in ("joint_limit_lower", "joint_limit_upper")
+    )
+    first = rows.start or 0
+    for d, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True), first):
+        if low > high or low == np.inf or high == -np.inf:
+            raise ArgumentError(f"no position is between limits {low} and {high} of degree of freedom {d}")
+    for j, d in model.orientations:
+        if first <= d < first + len(lower):
+            k = d - first
+            check_angle_limits(lower[k : k + 3], upper[k : k + 3], f"joint '{model.joint_label[j]}'")
+
+
+def _check_bodies(model: Model, checked: dict[str, np.ndarray], rows: slice) -> None:
+    """Masses and inertias that some bodies can have; inertias become symmetric."""
+    mass, inertia = (
+        checked[name] if name in checked else getattr(model, name)[rows]
+        for name in ("body_mass", "body_inertia")
+    )
+    first, given = rows.start or 0, "body_inertia" in checked
+    several = range(len(mass))
+    if len(mass) > 1:
+        other = (inertia != model.body_inertia[rows]).any(axis=(1, 2)) | (mass != model.body_mass[rows])
+        several = np.flatnonzero(other).tolist()
+    for k in several:
+        b, weight = first + k, float(mass[k])
+        # invalid moments from a file stay until they are changed
+        changed = given and inertia[k].tolist() != model.body_inertia[b].tolist()
+        if changed or weight != model.body_mass[b]:
+            what = f"body '{model.body_label[b]}'"
+            _check_mass(weight, what)
+            if changed or weight == 0.0:
+                check_body(weight, inertia[k], what)
+            check_least(weight, inertia[k], what)
+    if given:
+        checked["body_inertia"] = 0.5 * (inertia + inertia.transpose(0, 2, 1))

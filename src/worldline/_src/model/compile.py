@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +86,7 @@ def compile_arenas(model: Model) -> Arenas:
 
     arenas = Arenas(index, constant, ends["data"], offsets["result"], offsets, sizes)
     _fill_tree(model, tree, arenas)
-    fill_constants(model, arenas)
+    fill_constants(model, constant_views(arenas))
     return arenas
 
 
@@ -104,6 +105,11 @@ class ConstantViews(dict[str, np.ndarray]):
         start = arenas.offsets[name]
         view = self[name] = arena[start : start + math.prod(shape)].reshape(shape)
         return view
+
+    @cached_property
+    def has_free_bodies(self) -> bool:
+        """Whether any link is a free body on its own."""
+        return bool(_alone(self).any())
 
 
 def constant_views(arenas: Arenas) -> ConstantViews:
@@ -156,22 +162,27 @@ def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
     view["link_first"][list(first.values())] = 1
 
 
-def fill_constants(model: Model, arenas: Arenas, changed: Collection[str] | None = None) -> None:
+def fill_constants(
+    model: Model, view: ConstantViews, changed: Collection[str] | None = None, rows: slice | None = None
+) -> None:
     """Write everything that may change without changing the topology; all links at once.
 
-    `changed` are the arrays of the model that did change: what follows from them is written, and nothing
-    else. All of them when None.
+    `view` are those of the arenas. `changed` are the arrays of the model that did change: what follows from
+    them is written, and nothing else; all of them when None. `rows` are those of bodies or degrees of freedom
+    that differ; all of them when None.
     """
-    view, every = constant_views(arenas), changed is None
+    every = changed is None
     names = frozenset(() if changed is None else changed)
     moved = every or not names.isdisjoint(_POSES)
     if moved:
         _fill_poses(model, view)
     if moved or not names.isdisjoint(_INERTIAS):
-        _fill_inertias(model, view)
-    for name, field in _COPIED.items():
-        if every or name in names:
-            view[field][:] = getattr(model, name)
+        _fill_inertias(model, view, None if moved else rows)
+    those = slice(None) if rows is None else rows
+    for name in _COPIED if every else names:
+        field = _COPIED.get(name)
+        if field is not None:
+            view[field][those] = getattr(model, name)[those]
     if every or not names.isdisjoint(_DRIVES):
         _fill_drives(model, view)
     if every or "joint_pitch" in names:
@@ -187,7 +198,7 @@ def fill_constants(model: Model, arenas: Arenas, changed: Collection[str] | None
         view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn
     if moved:
         _fill_ground(model, view)
-    if moved or not names.isdisjoint(_SPINS):
+    if view.has_free_bodies and (moved or not names.isdisjoint(SPINS)):
         view["link_floating"][:] = _floating(view)
 
 
@@ -208,8 +219,8 @@ _COPIED = {
     "joint_velocity_lower": "dof_velocity_lower",
 }
 """Arrays of a model whose numbers the kernels read as they are, and the fields that hold them."""
-_SPINS = _INERTIAS | {"body_flags", "joint_armature", "joint_velocity_limit", "joint_velocity_lower"}
-"""Arrays that decide which free bodies turn by themselves; see `_lone`."""
+SPINS = _INERTIAS | {"body_flags", "joint_armature", "joint_velocity_limit", "joint_velocity_lower"}
+"""Arrays that decide which free bodies turn by themselves; see `_floating`."""
 
 
 def _fill_poses(model: Model, view: ConstantViews) -> None:
@@ -258,14 +269,27 @@ def _fill_poses(model: Model, view: ConstantViews) -> None:
     view["link_p_child"][1:] = p_child
 
 
-def _fill_inertias(model: Model, view: ConstantViews) -> None:
-    """Masses, centres of mass and moments of inertia in the frames of kernel links."""
-    body = view["link_body"][1:]
-    R_post = view["link_R_post"][1:].reshape(-1, 3, 3)
+def _fill_inertias(model: Model, view: ConstantViews, rows: slice | None) -> None:
+    """Masses, centres of mass and moments of inertia of some bodies in the frames of kernel links."""
+    if rows is None:
+        _fill_inertias_of(model, view, slice(1, None), view["link_body"][1:])
+        return
+    for b, link in enumerate(view["body_link"][rows].tolist(), rows.start):
+        # bodies in no tree have no link
+        if link > 0:
+            _fill_inertias_of(model, view, slice(link, link + 1), slice(b, b + 1))
+
+
+def _fill_inertias_of(model: Model, view: ConstantViews, links: slice, body: slice | np.ndarray) -> None:
+    R_post = view["link_R_post"][links].reshape(-1, 3, 3)
     inertia = R_post @ model.body_inertia[body] @ R_post.transpose(0, 2, 1)
-    view["link_mass"][1:] = model.body_mass[body]
-    view["link_com"][1:] = view["link_p_post"][1:] + turned(R_post, model.body_com[body])
-    view["link_inertia"][1:] = inertia[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    view["link_mass"][links] = model.body_mass[body]
+    view["link_com"][links] = view["link_p_post"][links] + turned(R_post, model.body_com[body])
+    view["link_inertia"][links] = inertia.reshape(-1, 9)[:, _SIX]
+
+
+_SIX = np.array([0, 4, 8, 1, 2, 5])
+"""The six numbers of a symmetric matrix among its nine."""
 
 
 def _fill_drives(model: Model, view: ConstantViews) -> None:
@@ -298,15 +322,18 @@ def _fill_ground(model: Model, view: dict[str, np.ndarray]) -> None:
     view["ground_law"][:] = np.column_stack(law)[order]
 
 
+def _alone(view: dict[str, np.ndarray]) -> np.ndarray:
+    """Which links are free bodies on their own."""
+    return (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
+
+
 def _floating(view: dict[str, np.ndarray]) -> np.ndarray:
     """Which links are free bodies on their own that do not turn like a ball about the origin of their joint.
 
     Inertia of the joint itself and bounds on its velocities have no place in the momentum of a body, and who
     is moved by others keeps none.
     """
-    floating = (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
-    if not floating.any():
-        return floating
+    floating = _alone(view)
     J, com = view["link_inertia"], view["link_com"]
     round_ = (J[:, :3] == J[:, :1]).all(axis=1) & ~J[:, 3:].any(axis=1) & ~com.any(axis=1)
     # as shares of the largest entry, whose cube may be beyond a float64

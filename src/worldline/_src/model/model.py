@@ -12,7 +12,14 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from worldline._src.errors import ArgumentError, refuse_unknown_attribute, require_kind
-from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
+from worldline._src.model.checks import INERTIAL, check_update, flag
+from worldline._src.model.compile import (
+    Arenas,
+    ConstantViews,
+    compile_arenas,
+    constant_views,
+    fill_constants,
+)
 from worldline._src.model.constraint_tables import (
     Closures,
     Couplers,
@@ -21,7 +28,7 @@ from worldline._src.model.constraint_tables import (
     GroundPoints,
     LoopJoints,
 )
-from worldline._src.model.kinds import ActuatorMode, BodyFlags
+from worldline._src.model.kinds import QUATERNION_JOINTS, ActuatorMode, BodyFlags
 from worldline._src.model.sensor_tables import Sensors
 from worldline._src.model.shape_tables import Assets, ContactPairs, Frames, Shapes, Sites
 from worldline._src.model.tables import Actuators, JointForces, Keyframes, Tendons, find_label
@@ -241,6 +248,8 @@ class Model:
     """What was computed from the model; empty after a change of any parameter."""
     inertia_scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict[Any, Any])
     """What was computed from inertias at the start position; empty after a change of those."""
+    kept: dict[Any, Any] = field(init=False, repr=False, default_factory=dict[Any, Any])
+    """What was laid out for the arenas, for as long as the model has them."""
 
     @classmethod
     def of(cls, **values: Any) -> Model:
@@ -271,6 +280,11 @@ class Model:
         """What the kernels read; made when it is first needed, so that a model may be changed before."""
         return compile_arenas(self)
 
+    @cached_property
+    def constants(self) -> ConstantViews:
+        """Fields of the index and constant arenas by name; views."""
+        return constant_views(self.arenas)
+
     def _lock(self) -> None:
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
@@ -287,11 +301,11 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         # copies have arenas of their own, and none of the addresses that calls left behind
-        made = ("arenas", "scratch", "inertia_scratch")
+        made = ("arenas", "constants", "scratch", "inertia_scratch", "kept")
         return {name: value for name, value in vars(self).items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, scratch={}, inertia_scratch={})
+        vars(self).update(state, scratch={}, inertia_scratch={}, kept={})
         self._lock()
 
     def __repr__(self) -> str:
@@ -334,6 +348,12 @@ class Model:
             or (self.joint_forces is not None and self.joint_forces.actuated_gravcomp.any())
             or (option is not None and (option.density > 0.0 or option.viscosity > 0.0))
         )
+
+    @cached_property
+    def orientations(self) -> tuple[tuple[int, int], ...]:
+        """Joints with a quaternion, and the first of the three degrees of freedom that turn it."""
+        turning = np.flatnonzero(np.isin(self.joint_type, list(QUATERNION_JOINTS))).tolist()
+        return tuple((j, int(self.joint_qd_start[j + 1]) - 3) for j in turning)
 
     @property
     def orphan_joints(self) -> list[int]:
@@ -391,14 +411,12 @@ class Model:
 
     def set_kinematic(self, body: int, kinematic: bool) -> None:
         """Make a body follow prescribed motion, or move by forces again."""
-        from worldline._src.model.checks import flag
-
         follows = flag(kinematic, "kinematic")
         if not isinstance(body, (int, np.integer)) or not 0 <= body < self.body_count:
             raise ArgumentError(f"body must be 0 to {self.body_count - 1}, got {body!r}")
         flags = np.array(self.body_flags)
         flags[body] = BodyFlags.KINEMATIC if follows else BodyFlags.DYNAMIC
-        self._replace(body_flags=flags)
+        self._replace({"body_flags": flags})
         self.inertia_scratch.clear()
 
     def set_actuator_modes(self, dofs: slice, modes: Sequence[ActuatorMode]) -> None:
@@ -408,7 +426,7 @@ class Model:
             row[dofs] = [ActuatorMode(mode) for mode in modes]
         except (TypeError, ValueError, IndexError, OverflowError) as error:
             raise ArgumentError(f"{dofs!r} of the degrees of freedom have no modes {modes!r}") from error
-        self._replace(joint_act_mode=row)
+        self._replace({"joint_act_mode": row})
 
     def set_drive(self, dof: int, drive: int) -> None:
         """What a degree of freedom makes of its command, a `JointDrive`."""
@@ -425,20 +443,36 @@ class Model:
         Shapes stay as they are. Topology, joint types and layouts cannot be changed. Limits of effort and
         velocity that are alike in both directions stay so where only the upper ones are given.
         """
-        from worldline._src.model.checks import INERTIAL, check_update
+        self._update(check_update(self, arrays))
 
-        self._replace(**check_update(self, arrays))
+    def _update_rows(self, rows: slice, numbers: dict[str, Any]) -> None:
+        """Replace some rows of parameter arrays with one for every body or degree of freedom, all or none.
+
+        Costs a third of what `update` does, which looks at whole arrays.
+        """
+        checked = check_update(self, numbers, rows)
+        arrays = {name: np.array(getattr(self, name)) for name in checked}
+        for name, array in arrays.items():
+            array[rows] = checked[name]
+        self._update(arrays, rows)
+
+    def _update(self, arrays: dict[str, np.ndarray], rows: slice | None = None) -> None:
+        self._replace(arrays, rows)
         if not INERTIAL.isdisjoint(arrays):
             self.inertia_scratch.clear()
 
-    def _replace(self, **arrays: np.ndarray) -> None:
-        """Put checked arrays into the places of others, and what kernels read of them into the arenas."""
+    def _replace(self, arrays: dict[str, np.ndarray], rows: slice | None = None) -> None:
+        """Put checked arrays into the places of others, and what kernels read of them into the arenas.
+
+        `rows` are those that differ, of arrays of bodies or degrees of freedom; all of them when None.
+        """
         for array in arrays.values():
             array.setflags(write=False)
         vars(self).update(arrays)
-        self._relieved = bool(self.body_gravcomp.any())
+        if "body_gravcomp" in arrays:
+            self._relieved = bool(self.body_gravcomp.any())
         if "arenas" in vars(self):
-            fill_constants(self, self.arenas, arrays)
+            fill_constants(self, self.constants, arrays, rows)
         # programs were laid out for bodies that could be moved; look again
         self.scratch.clear()
 

@@ -87,6 +87,14 @@ class Shapes(Table):
     material: np.ndarray
     """Index into `Model.material_label`, -1 for none."""
 
+    def with_friction(self, friction: Array) -> Shapes:
+        """The same shapes with other coefficients of friction, (shape_count, 3); all else is shared."""
+        made = object.__new__(Shapes)
+        vars(made).update(vars(self))
+        friction.setflags(write=False)
+        made.friction = friction
+        return made
+
 
 @dataclass(eq=False)
 class Sites(Table):

@@ -31,6 +31,8 @@ _ROUNDING = 1e-15
 
 def has_small_moment(moments: Sequence[float]) -> bool:
     """Whether a moment of inertia is positive, not rounding beside others, and too small for a step."""
+    if min(moments) >= LEAST_INERTIA:
+        return False
     least = _ROUNDING * max(0.0, *moments)
     return any(least < moment < LEAST_INERTIA for moment in moments)
 

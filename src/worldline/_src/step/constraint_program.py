@@ -95,7 +95,9 @@ class ConstraintProgram:
     def lopsided(self) -> bool:
         """Whether motors have effort limits that are not alike in both directions; see `bounded_rows.py`."""
         dofs = self.column.motor_dof[:, 0]
-        return bool((self.model.joint_effort_lower[dofs] != -self.model.joint_effort_limit[dofs]).any())
+        return dofs.size > 0 and bool(
+            (self.model.joint_effort_lower[dofs] != -self.model.joint_effort_limit[dofs]).any()
+        )
 
     @property
     def relieves(self) -> bool:

@@ -19,7 +19,6 @@ from worldline._src.kernels.constraints.contact.impacts import SLOW
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
 from worldline._src.model.checks import INERTIAL
 from worldline._src.model.model import Model
-from worldline._src.scalar.memory import address_of
 from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption, made_by_code
 from worldline._src.spatial.poses import Array
@@ -34,7 +33,7 @@ from worldline._src.step.damping_clamp import (
 from worldline._src.step.inverse_weights import inverse_weights
 from worldline._src.step.island_options import BOXED_ROWS, SOLVED, Rest, SolverMethod
 from worldline._src.step.missing import missing_parts
-from worldline._src.step.pack_actuators import has_muscles
+from worldline._src.step.pack_anchors import link_trees
 from worldline._src.step.pack_equalities import Owner
 from worldline._src.step.pack_ties import order_rows
 from worldline._src.step.pack_trees import nodes_of, pack_trees, tree_starts, tree_ties
@@ -111,6 +110,8 @@ class Constraints(ConstraintProgram):
         self._sticks = packing.actuators.has_adhesion and len(self.shapes) > 0
         self._room = room or Room()
         self._matrix_at: np.ndarray | int = 0
+        # a copy has the same solver: it is not laid out again when that is chosen
+        self._solver_room = {} if like is None else {name: like.sizes[name] for name in like._solver_sizes()}
         self._lay_out(**packing.sizes(), ntree=len(starts) - 1, ntie=len(ties))
         kept, self._families = packing.shapes.kept, packing.shapes.families
         if self.sizes["nrow"] > 1:
@@ -133,17 +134,10 @@ class Constraints(ConstraintProgram):
     def take_joint_rows(self, names: Collection[str]) -> bool:
         """Take over limits and dry friction of joints; False where the model needs other rows than before.
 
-        `names` are the arrays of the model that changed. The time step must be set again afterwards, since it
-        bounds dampers.
+        `names` are the arrays of the model that changed.
         """
         # ranges of lengths of muscles may be those of joints
-        if has_muscles(self.model) or not self._packing.joints.take(names, self.column):
-            return False
-        if "joint_friction" in names:
-            self._damping["friction_law"] = self.column.friction_law[:, 1].copy()
-        if len(names) > 1 or "joint_friction" not in names:
-            self._damping["limit_law"] = self.column.limit_law[:, t.DAMPING].copy()
-        return True
+        return not self._packing.actuators.has_muscles and self._packing.joints.take(names, self.column)
 
     def take_friction(self) -> None:
         """Take over coefficients of friction of shapes."""
@@ -198,7 +192,7 @@ class Constraints(ConstraintProgram):
             ),
         }
         self.sizes |= self._contact_sizes(contacts)
-        self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square)
+        self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square) | self._solver_room
         block = t.TABLE.lay_out(self.sizes)
         self.block = block
         self.column = block.column
@@ -340,8 +334,9 @@ class Constraints(ConstraintProgram):
         if weights is self._weights:
             # a change of what has inertia makes new ones
             return
+        if self._weights is None:
+            self.column.body_link[1:] = self.model.link_of_body()
         self._weights = weights
-        self.column.body_link[1:] = self.model.link_of_body()
         dofs, bodies = weights
         self.column.dof_invweight[:] = dofs
         self.column.body_invweight[1:] = bodies
@@ -547,14 +542,13 @@ class Constraints(ConstraintProgram):
         self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float
     ) -> None:
         """Tell the stages where the arenas of the trees are, what can move, and the time step."""
-        link = self.column.link
         link_stages(self.column, self.step_plan)
         if mobile.size:
             starts = self.column.tree_dof[:-1]
             self.column.tree_prescribed[:] = np.maximum.reduceat(mobile, starts) == 0.0
         order_rows(self.column, self._touched)
         self.column.tree_rows[:] = self._tree_rows()
-        link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
+        link_trees(self.block, index, constant, data)
         self._connect_collision()
         self.column.option[t.CONTACT_ROWS] = self._rows_a_contact
         self._set_time_step(h)

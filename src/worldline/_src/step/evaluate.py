@@ -151,9 +151,11 @@ def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
 
 
 def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
-    from worldline._src.step.inverse_weights import start_masses
+    from worldline._src.step.inverse_weights import has_regular_inertia, start_inertias
     from worldline._src.step.tree_masses import tree_masses
 
+    if has_regular_inertia(model) and not (kinematic_too and model.body_kinematic.any()):
+        return
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
     d = -1
     for attempt in range(-1, 3):
@@ -161,7 +163,7 @@ def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
             return
         d = -1
         generic = None if attempt < 0 else _generic_configuration(model, attempt)
-        for first, M in start_masses(model).masses if generic is None else tree_masses(model, generic):
+        for first, M in start_inertias(model).matrices() if generic is None else tree_masses(model, generic):
             dofs = np.flatnonzero(~held[first : first + len(M)] | kinematic_too)
             _require_finite(model, what, M, first)
             if dofs.size and (worst := _massless_dof(M[np.ix_(dofs, dofs)])) >= 0:

@@ -12,21 +12,20 @@ from itertools import takewhile
 
 import numpy as np
 
-from worldline._src.kernels.inverse_inertia import inverse_inertias
-from worldline._src.model.compile import constant_views
+from worldline._src.kernels.inverse_inertia import inverse_inertias, inverse_masses
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
-from worldline._src.named_tuple import NamedTuple
-from worldline._src.spatial.poses import Array, turned
-from worldline._src.step.tree_masses import measure_trees
+from worldline._src.spatial.poses import Array
+from worldline._src.step.tree_masses import TreeMasses
 
-_ROUNDING = 1e-24
-"""What is left of a motion that joints do not allow, as a share of the other: that of rotation by that of
-translation [m^2], or the other way round. A radius of gyration of a nanometre is 1e-18."""
 _WIDE = 1e12
 """Ratio of inertias from which on the mass matrix is scaled before it is inverted."""
 _REGULAR = 1e-6
 """Least diagonal entry of the Cholesky factor of a mass matrix of unit diagonal that has an inverse."""
+_LEAST = 1e-24
+"""Least inertia that a degree of freedom moves, [kg or kg m^2]; rounding leaves some 1e-30 of none."""
+_KEPT = 128
+"""Degrees of freedom up to which a model keeps the arenas in which its inertias are measured."""
 _FLOATING = (int(JointType.FREE), int(JointType.DISTANCE))
 """Joint types that let a body move in every way."""
 _HERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -99,18 +98,9 @@ class InverseMass:
             self._blocks.append(block)
 
     @property
-    def diagonal(self) -> Array:
-        """(joint_dof_count,)"""
-        return np.concatenate([np.zeros(0), *(np.diagonal(block) for block in self._blocks)])
-
-    @property
-    def blocks(self) -> tuple[Array, np.ndarray]:
-        """All blocks in one array, and of each degree of freedom its first, their number and the block."""
-        sizes = [len(block) for block in self._blocks]
-        begins = np.cumsum([0, *(size * size for size in sizes)])[:-1]
-        table = np.column_stack([self._starts, sizes, begins]).astype(np.int64).reshape(-1, 3)
-        flat = np.concatenate([np.zeros(0), *(block.ravel() for block in self._blocks)])
-        return flat, np.repeat(table, sizes, axis=0)
+    def flat(self) -> Array:
+        """All blocks one after the other."""
+        return np.concatenate([np.zeros(0), *(block.ravel() for block in self._blocks)])
 
     def times(self, dofs: np.ndarray, x: Array) -> Array:
         """M^-1 x for a vector that is zero but for `dofs`, ascending: what it is in all trees of theirs."""
@@ -147,23 +137,72 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     return known
 
 
-class StartMasses(NamedTuple):
-    """What `measure_trees` gives at the start position."""
+class StartInertias(TreeMasses):
+    """Arenas in which inertias of a model at its start are measured and inverted."""
 
-    masses: list[tuple[int, Array]]
-    data: Array
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        arenas, view, at = model.arenas, model.constants, model.arenas.offsets
+        nlink, nv = arenas.sizes["nlink"], arenas.sizes["nv"]
+        link = view["body_link"]
+        last = np.where(link > 0, view["link_last"][link], -1)
+        floating = np.zeros(model.body_count, bool)
+        floating[model.joint_child] = np.isin(model.joint_type, _FLOATING)
+        self._origins = model.joint_q_start[_joints_of(model, *_FLOATING)][:, None] + np.arange(7)
+        starts = model.joint_qd_start.tolist()
+        turning = _joints_of(model, *_FLOATING, int(JointType.BALL))
+        threes = [first for j in turning for first in range(starts[j], starts[j + 1], 3)]
+        self.sliding = _joints_of(model, int(JointType.PRISMATIC))
+        """Joints whose bodies may slide alone."""
+        self._mobile = view["dof_mobile"]
+        self._inverse = np.zeros(len(self.mass))
+        self._report, self._dofs, self._bodies = np.zeros(3), np.zeros(nv), np.zeros((model.body_count, 2))
+        above = view["dof_parent"]
+        self._invert = (above, self._mobile, self.row, self.mass, np.zeros(len(self.mass)))
+        self._weigh = (
+            *(above, self.row, np.array(threes, np.int64)),
+            np.column_stack([link, last, floating]).astype(np.int64),
+            self.data[at["dof_S"] :][: 6 * nv].reshape(nv, 6),
+            self.data[at["link_R"] :][: 9 * nlink].reshape(nlink, 9),
+            self.data[at["link_p"] :][: 3 * nlink].reshape(nlink, 3),
+            view["link_com"],
+        )
+
+    def measure_start(self, model: Model) -> None:
+        """Mass matrices at the start, with free bodies at the origin."""
+        self.q[:] = model.joint_q
+        # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
+        self.q[self._origins] = _HERE
+        self.measure()
+
+    def invert(self) -> bool:
+        """Invert what was measured; False where a motion has no inertia, or one beyond double precision."""
+        inverse_masses(*self._invert, self._inverse, self._report)
+        share, least, most = self._report.tolist()
+        return share > _REGULAR**2 and least > _LEAST and most < np.inf
+
+    def weights(self, inverse: Array | None = None) -> tuple[Array, Array]:
+        """Inverse inertias of degrees of freedom and bodies; `inverse` in the place of what `invert` made."""
+        flat = self._inverse if inverse is None else inverse
+        inverse_inertias(*self._weigh, flat, self._dofs, self._bodies)
+        return self._dofs.copy(), self._bodies.copy()
 
 
-def start_masses(model: Model) -> StartMasses:
-    """Mass matrices at the start, with free bodies at the origin; measured once per model."""
-    known = model.inertia_scratch.get("start_masses")
-    if known is None:
-        q = np.array(model.joint_q)
-        for j in _joints_of(model, *_FLOATING):
-            # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
-            q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-        known = model.inertia_scratch["start_masses"] = StartMasses(*measure_trees(model, q))
-    return known
+def start_inertias(model: Model) -> StartInertias:
+    """Inertias measured at the start; models of few degrees of freedom keep the arenas."""
+    found = model.kept.get("start_inertias")
+    if found is None:
+        found = StartInertias(model)
+        if model.joint_dof_count <= _KEPT:
+            model.kept["start_inertias"] = found
+    found.measure_start(model)
+    return found
+
+
+def has_regular_inertia(model: Model) -> bool:
+    """Whether every motion that is not prescribed obviously has inertia at the start."""
+    inverse_weights(model)
+    return bool(model.inertia_scratch["is_regular"])
 
 
 def _joints_of(model: Model, *types: int) -> list[int]:
@@ -172,48 +211,19 @@ def _joints_of(model: Model, *types: int) -> list[int]:
 
 
 def _inverse_weights(model: Model) -> tuple[Array, Array]:
-    bodies = np.zeros((model.body_count, 2))
     if model.joint_dof_count == 0:
-        return np.zeros(0), bodies
-    start = start_masses(model)
-    inverse = InverseMass(model, start.masses)
-    dofs = inverse.diagonal
-    for j in _joints_of(model, *_FLOATING, int(JointType.BALL)):
-        begin, end = model.joint_qd_start[j : j + 2].tolist()
-        for first in range(begin, end, 3):
-            dofs[first : first + 3] = dofs[first : first + 3].mean()
-
-    A = _of_centres(model, inverse, start.data)
-    bodies[:, ::-1] = A.reshape(-1, 2, 3).mean(axis=2)
-    small = (bodies < _ROUNDING * bodies[:, ::-1]) & (bodies != 0.0)
-    joint_of = dict(zip(model.joint_child.tolist(), range(model.joint_count), strict=True))
-    for b in np.flatnonzero(small.any(axis=1)).tolist():
-        if not _floats(model, _joints_up(model, joint_of, b)):
-            bodies[b, small[b]] = 0.0
-    for j in _joints_of(model, int(JointType.PRISMATIC)):
-        b = int(model.joint_child[j])
-        if _only_slides(model, b, _joints_up(model, joint_of, b)):
-            bodies[b] = 1.0 / model.body_mass[b], 0.0
+        model.inertia_scratch["is_regular"] = True
+        return np.zeros(0), np.zeros((model.body_count, 2))
+    start = start_inertias(model)
+    regular = model.inertia_scratch["is_regular"] = start.invert()
+    dofs, bodies = start.weights(None if regular else InverseMass(model, start.matrices()).flat)
+    if start.sliding:
+        joint_of = dict(zip(model.joint_child.tolist(), range(model.joint_count), strict=True))
+        for j in start.sliding:
+            b = int(model.joint_child[j])
+            if _only_slides(model, b, _joints_up(model, joint_of, b)):
+                bodies[b] = 1.0 / model.body_mass[b], 0.0
     return dofs, bodies
-
-
-def _of_centres(model: Model, inverse: InverseMass, data: Array) -> Array:
-    """Inverse inertias of all centres of mass: three angular rows, three linear ones, (body_count, 6)."""
-    view, sizes, at = constant_views(model.arenas), model.arenas.sizes, model.arenas.offsets
-    link, nlink, nv = view["body_link"], sizes["nlink"], sizes["nv"]
-    R = data[at["link_R"] :][: 9 * nlink].reshape(nlink, 3, 3)
-    centre = data[at["link_p"] :][: 3 * nlink].reshape(nlink, 3) + turned(R, view["link_com"])
-    last = np.where(link > 0, view["link_last"][link], -1)
-    flat, place = inverse.blocks
-    made = np.zeros((model.body_count, 6))
-    S = data[at["dof_S"] :][: 6 * nv].reshape(nv, 6)
-    inverse_inertias(last, view["dof_parent"], place, S, centre[link], flat, made)
-    return made
-
-
-def _floats(model: Model, joints: list[int]) -> bool:
-    """Whether the first of the joints from a body to its root lets it move in every way."""
-    return bool(joints) and int(model.joint_type[joints[0]]) in _FLOATING
 
 
 def _only_slides(model: Model, body: int, joints: list[int]) -> bool:

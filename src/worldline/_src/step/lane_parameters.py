@@ -26,7 +26,7 @@ from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.followed_model import FollowedModel
-from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY
+from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY, StepPlan
 
 if TYPE_CHECKING:
     from worldline._src.step.lane_simulation import LaneSimulation
@@ -56,6 +56,7 @@ class LaneParameters:
         self._parts: dict[int, np.ndarray] = {}
         self._may_differ: np.ndarray | None = None
         self._followed = FollowedModel()
+        self._plans: list[StepPlan] = []
         self.numbers: Array = np.zeros((sim.worlds, 0))
         """Those numbers, a row a world."""
 
@@ -103,7 +104,9 @@ class LaneParameters:
         """
         other = self._followed.simulation(model, make)
         other.take_room(self._sim.constraints.room)
-        _require_same_structure(self._sim, other)
+        if not self._plans:
+            self._plans = _plans(self._sim)
+        _require_same_structure(self._sim, other, self._plans)
         _require_same_branches(self._sim, other)
         if self._may_differ is None:
             self._may_differ = _may_differ(self._sim)
@@ -223,18 +226,22 @@ def _name_at(sim: LaneSimulation, position: int) -> str:
     return known[max(at for at in known if at <= position)]
 
 
-def _require_same_structure(sim: LaneSimulation, other: LaneSimulation) -> None:
-    """Raise where two simulations differ in integers, which all worlds share."""
+def _plans(sim: LaneSimulation) -> list[StepPlan]:
+    """What steps have to do without forces on bodies, and with them."""
+    return [sim.plan(wrenches=wrenches) for wrenches in (False, True)]
+
+
+def _require_same_structure(sim: LaneSimulation, other: LaneSimulation, plans: list[StepPlan]) -> None:
+    """Raise where two simulations differ in integers, which all worlds share; `plans` are those of `sim`."""
     mine, theirs = _integers(sim), _integers(other)
     for what, one in mine.items():
         if not np.array_equal(one, theirs[what]):
             raise CapabilityError(f"worlds in lanes share {what}, and those of the model given are others")
-    for wrenches in (False, True):
-        if sim.plan(wrenches=wrenches) != other.plan(wrenches=wrenches):
-            raise CapabilityError(
-                "worlds in lanes share the stages of a step, and the model given needs others: a quantity is "
-                "zero in one of the models alone"
-            )
+    if plans != _plans(other):
+        raise CapabilityError(
+            "worlds in lanes share the stages of a step, and the model given needs others: a quantity is "
+            "zero in one of the models alone"
+        )
 
 
 def _integers(sim: LaneSimulation) -> dict[str, np.ndarray]:

@@ -16,7 +16,6 @@ import numpy as np
 from worldline._src.kernels import transmissions as holds
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.tendons import PULLEY
-from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.model.tables import TargetKind, Tendons
 from worldline._src.spatial.poses import Array
@@ -102,7 +101,7 @@ class _Chain:
     """Degrees of freedom that move a link."""
 
     def __init__(self, model: Model) -> None:
-        view = constant_views(model.arenas)
+        view = model.constants
         self._last, self._parent = view["link_last"], view["dof_parent"]
 
     def above(self, links: Iterable[int]) -> np.ndarray:

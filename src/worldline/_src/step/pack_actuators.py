@@ -176,6 +176,8 @@ class ActuatorPacker(Packer):
         self.working = np.zeros(0, np.int64) if off else working_actuators(self.model, self.option)
         """Rows of `Model.actuators`."""
         self.held = actuator_holds(self.model, self.working, packing.anchors)
+        self.has_muscles = has_muscles(self.model)
+        """Whether any actuator is a muscle."""
 
     @functools.cached_property
     def dofs(self) -> Rows:
@@ -199,7 +201,8 @@ class ActuatorPacker(Packer):
 
     def fill_inertias(self, block: Block[ConstraintColumns], dofs: Array) -> None:
         """Strongest forces of muscles."""
-        settle_muscles(self.model, block, self.working)
+        if self.has_muscles:
+            settle_muscles(self.model, block, self.working)
 
     @property
     def has_moving_moments(self) -> bool:

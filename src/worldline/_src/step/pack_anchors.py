@@ -10,7 +10,6 @@ from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.force_element_columns import ForceElementColumns
 from worldline._src.kernels.program import caller
-from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.columns import Block
 from worldline._src.scalar.memory import address_of
@@ -69,7 +68,7 @@ def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
     """Kernel link of a body, -1 for the world, and a pose in the body as position and rotation in it."""
     link = 0 if body < 0 else int(model.link_of_body()[body])
     if link > 0:
-        view = constant_views(model.arenas)
+        view = model.constants
         R, p = view["link_R_post"][link].reshape(3, 3), view["link_p_post"][link]
         X = compose(np.concatenate([p, quaternion(R)]), X)
     elif body >= 0:
@@ -79,19 +78,18 @@ def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
     return link, np.concatenate([X[:3], rotation(X).reshape(9)])
 
 
-def measure(
-    model: Model, block: Block, q: Array, measures: tuple[Stage, ...], before: tuple[Stage, ...] = ()
-) -> Array:
-    """Run stages of the arenas of rows once, at some coordinates and at rest; `before` are those of trees.
+def link_trees(block: Block, index: np.ndarray, constant: np.ndarray, data: np.ndarray) -> None:
+    """Tell arenas of rows where those of the trees are, which must live as long."""
+    link = block.column.link
+    link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
 
-    Returns the data arena of the trees.
-    """
+
+def measure(model: Model, block: Block, q: Array, measures: tuple[Stage, ...]) -> None:
+    """Run stages of the arenas of rows once, at some coordinates and at rest."""
     arenas, data = model.arenas, new_arena(model, "float", model.arenas.step_size)
     start = arenas.offsets["q"]
     data[start : start + arenas.sizes["nq"]] = q
     run = caller()
-    run(stage_addresses((stages.positions, *before)), arenas.index, arenas.constant, WITH_GRAVITY, data)
-    link = block.column.link
-    link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (arenas.index, arenas.constant, data))
+    run(stage_addresses((stages.positions,)), arenas.index, arenas.constant, WITH_GRAVITY, data)
+    link_trees(block, arenas.index, arenas.constant, data)
     run(stage_addresses(measures), block.m, block.c, block.args, block.d)
-    return data

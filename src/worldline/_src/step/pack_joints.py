@@ -18,7 +18,6 @@ from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import UNLIMITED_SPEED, Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Block
-from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step.packer import Packer, Packing, Touched, Trees
 
@@ -81,10 +80,7 @@ def pack_limits(model: Model, column: LimitColumns, limits: list[Limit]) -> None
     column.limit_dof[:], column.limit_q[:], column.limit_kind[:] = dofs, coordinates, kinds
     bound = column.limit_bound
     bound[:, 0], bound[:, 1] = lower, upper
-    # recovery must not ask for more than the joint may do
-    bound[:, 3] = np.minimum(
-        FASTEST, np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower)[dofs]
-    )
+    bound[:, 3] = recovery_speeds(model)[dofs]
     if model.joint_forces is not None:
         column.limit_law[:] = law_rows(model.joint_forces.limit)[joint]
         bound[:, 2] = model.joint_forces.margin[joint]
@@ -96,6 +92,11 @@ def pack_limits(model: Model, column: LimitColumns, limits: list[Limit]) -> None
     laws[spring] = 0.0
     laws[spring, t.KIND] = t.FORCE_SPRING
     laws[spring, t.STIFFNESS], laws[spring, t.DAMPING] = stiffness[spring], damping[spring]
+
+
+def recovery_speeds(model: Model) -> Array:
+    """Largest speed at which degrees of freedom return from beyond their limits: one that they may have."""
+    return np.minimum(FASTEST, np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower))
 
 
 def pack_friction(model: Model, column: FrictionColumns, rubbing: np.ndarray) -> None:
@@ -152,27 +153,6 @@ class JointRows(NamedTuple):
     rubbing: np.ndarray
     speeds: np.ndarray
 
-    @classmethod
-    def of(cls, model: Model, option: SimulateOption, known: JointRows | None = None) -> JointRows:
-        """Those of a model, by its present numbers; the position limits are those of `known` when given."""
-        bounded = not (option.disable_constraints or option.disable_limit)
-        rubs = not (option.disable_constraints or option.disable_frictionloss)
-        none = np.zeros(0, np.int64)
-        found = position_limits(model) if bounded and known is None else []
-        return cls(
-            found if known is None else known.limits,
-            np.flatnonzero(model.joint_friction > 0.0) if rubs else none,
-            limited_speeds(model) if bounded else none,
-        )
-
-    def is_like(self, other: JointRows) -> bool:
-        """Whether both are the same rows, with other numbers in them at most."""
-        return (
-            (self.limits is other.limits or [x.place for x in self.limits] == [x.place for x in other.limits])
-            and np.array_equal(self.rubbing, other.rubbing)
-            and np.array_equal(self.speeds, other.speeds)
-        )
-
 
 class JointPacker(Packer):
     """Position limits, dry friction and speed limits of joints."""
@@ -181,7 +161,31 @@ class JointPacker(Packer):
 
     def __init__(self, packing: Packing) -> None:
         super().__init__(packing)
-        self.joint_rows = JointRows.of(self.model, self.option)
+        option = self.option
+        self._bounded = not (option.disable_constraints or option.disable_limit)
+        self._rubs = not (option.disable_constraints or option.disable_frictionloss)
+        self._ends = self._finite_ends()
+        self.joint_rows = JointRows(self._limits(), self._rubbing(), self._speeds())
+        """The rows there are; a change of their numbers leaves them as they were made."""
+        kinds = np.array([limit.kind for limit in self.joint_rows.limits], np.int64)
+        self._limited = np.array([limit.dof for limit in self.joint_rows.limits], np.int64)
+        self._two_ended, self._upper_ended = (
+            np.flatnonzero(x) for x in (kinds == t.NUMBER, kinds != t.LENGTH)
+        )
+
+    def _limits(self) -> list[Limit]:
+        return position_limits(self.model) if self._bounded else []
+
+    def _rubbing(self) -> np.ndarray:
+        return np.flatnonzero(self.model.joint_friction > 0.0) if self._rubs else np.zeros(0, np.int64)
+
+    def _speeds(self) -> np.ndarray:
+        return limited_speeds(self.model) if self._bounded else np.zeros(0, np.int64)
+
+    def _finite_ends(self) -> bytes:
+        """Which ends of the position limits are finite, which decides what rows there are."""
+        model = self.model
+        return np.isfinite(model.joint_limit_lower).tobytes() + np.isfinite(model.joint_limit_upper).tobytes()
 
     def sizes(self) -> dict[str, int]:
         """Sizes of its columns."""
@@ -200,13 +204,23 @@ class JointPacker(Packer):
 
     def take(self, names: Collection[str], column: t.ConstraintColumns) -> bool:
         """Take over numbers of limits and friction; False where the model needs other rows than before."""
-        known = None if "joint_limit_lower" in names else self.joint_rows
-        rows = JointRows.of(self.model, self.option, known)
-        if not rows.is_like(self.joint_rows):
+        model, rows = self.model, self.joint_rows
+        bounds = "joint_limit_lower" in names or "joint_limit_upper" in names
+        if bounds and (ends := self._finite_ends()) != self._ends:
+            if [x.place for x in self._limits()] != [x.place for x in rows.limits]:
+                return False
+            self._ends = ends
+        rubs, hurries = "joint_friction" in names, "joint_velocity_limit" in names
+        if rubs and self._rubbing().tobytes() != rows.rubbing.tobytes():
             return False
-        self.joint_rows = rows
-        if "joint_friction" in names:
-            pack_friction(self.model, column, rows.rubbing)
-        if len(names) > 1 or "joint_friction" not in names:
-            pack_limits(self.model, column, rows.limits)
+        if hurries and self._speeds().tobytes() != rows.speeds.tobytes():
+            return False
+        if rubs:
+            column.friction_law[:, 0] = model.joint_friction[rows.rubbing]
+        if bounds:
+            two, upper, bound = self._two_ended, self._upper_ended, column.limit_bound
+            bound[two, 0] = model.joint_limit_lower[self._limited[two]]
+            bound[upper, 1] = model.joint_limit_upper[self._limited[upper]]
+        if hurries:
+            column.limit_bound[:, 3] = recovery_speeds(model)[self._limited]
         return True

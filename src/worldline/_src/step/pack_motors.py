@@ -10,7 +10,6 @@ import numpy as np
 
 from worldline._src.kernels.constraints.motor.rows import MIMIC, SERVO
 from worldline._src.kernels.constraints.tables import ConstraintColumns
-from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
@@ -78,7 +77,7 @@ def pack_fluid(model: Model, column: ConstraintColumns, option: SimulateOption) 
     if not len(boxes):
         return
     column.fluid_option[:] = (option.density, option.viscosity, *option.wind)
-    turn = constant_views(model.arenas)["link_R_post"]
+    turn = model.constants["link_R_post"]
     boxes[:] = 0.0
     for b, link in enumerate(model.link_of_body().tolist()):
         mass = float(model.body_mass[b])

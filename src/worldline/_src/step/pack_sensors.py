@@ -22,7 +22,6 @@ from worldline._src.kernels.constraints import tables as rows
 from worldline._src.kernels.narrowphase import tables
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, pair_family
 from worldline._src.kernels.sensors import tables as t
-from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointType, ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.model.sensor_tables import ObjectKind, SensorKind, Sensors
@@ -529,7 +528,7 @@ class SensorTables:
     def refresh(self) -> None:
         """Take over parameters that may be written while a world steps: masses and laws of contact."""
         model, constraints, column = self.model, self._constraints, self.block.column
-        column.link_weight_share[:] = 1.0 - constant_views(model.arenas)["link_gravcomp"]
+        column.link_weight_share[:] = 1.0 - model.constants["link_gravcomp"]
         for made, body, turn in self._centers:
             self.place(made, body, np.concatenate([model.body_com[body], turn]))
         if constraints is not None and len(constraints.shapes):

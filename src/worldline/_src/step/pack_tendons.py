@@ -11,7 +11,6 @@ import numpy as np
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.tendons import ANCHOR, CYLINDER, PULLEY, SPHERE
-from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.model.sensor_tables import SensorKind
@@ -117,7 +116,7 @@ def settle_tendons(model: Model, block: Block) -> Array:
     spring = column.tendon_spring
     unset = np.isnan(spring[:, 2])
     if unset.any():
-        relaxed = _lengths(model, block, constant_views(model.arenas)["q_rest"])
+        relaxed = _lengths(model, block, model.constants["q_rest"])
         spring[unset, 2] = spring[unset, 3] = relaxed[unset]
     lengths = _lengths(model, block, np.asarray(model.joint_q))
     for k in np.flatnonzero(column.equality_kind == t.TENDON).tolist():

@@ -11,7 +11,6 @@ import numpy as np
 from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.joints import FREE
-from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 
 
@@ -55,7 +54,7 @@ def pack_trees(
     column.tree_limit[:] = np.searchsorted(column.limit_dof, starts)
     column.tree_friction[:] = np.searchsorted(column.friction_dof, starts)
     column.tie[:] = np.reshape(ties, (-1, 2))
-    last = constant_views(model.arenas)["link_last"][column.body_link]
+    last = model.constants["link_last"][column.body_link]
     tree = np.append(tree_of_dofs(starts), -1)
     column.body_tree[:] = np.where(column.body_link > 0, tree[last], -1)
     column.tree_link[:] = _free_links(model, column, starts, touched)
@@ -81,7 +80,7 @@ def _pack_tied(column: ConstraintColumns, touched: Mapping[str, Sequence[Sequenc
 
 def _first_links(model: Model, starts: np.ndarray) -> np.ndarray:
     """Links are in tree order: those of a tree come before all of the next."""
-    view = constant_views(model.arenas)
+    view = model.constants
     if len(starts) == 1:
         return np.zeros(1, np.int64)
     first = np.minimum.reduceat(view["dof_link"], starts[:-1])
@@ -95,7 +94,7 @@ def _free_links(
     touched: Mapping[str, Sequence[Sequence[int]]],
 ) -> np.ndarray:
     """The link of every tree that is a free body with no rows but those of contacts; 0 for other trees."""
-    view = constant_views(model.arenas)
+    view = model.constants
     links = view["dof_link"][starts[:-1]]
     alone = np.diff(starts) == 6
     alone &= view["link_kind"][links] == FREE

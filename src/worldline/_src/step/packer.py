@@ -14,7 +14,6 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from worldline._src.kernels.constraints.tables import ConstraintColumns
-from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
@@ -31,7 +30,7 @@ class Trees:
 
     def __init__(self, model: Model, starts: np.ndarray) -> None:
         self._of_dof = tree_of_dofs(starts)
-        self._last = constant_views(model.arenas)["link_last"]
+        self._last = model.constants["link_last"]
 
     def dofs(self, dofs: Sequence[int]) -> list[int]:
         """Trees of degrees of freedom, ascending."""
@@ -99,6 +98,10 @@ class Packing:
         self._made: dict[type[Packer], Packer] = {}
         for kind in kinds:
             self._made[kind] = kind(self)
+        own = [
+            packer for packer in self._made.values() if type(packer).fill_inertias is not Packer.fill_inertias
+        ]
+        self._inertial = own[::-1]
 
     def of(self, kind: type[P]) -> P:
         """The packer of a kind."""
@@ -140,5 +143,5 @@ class Packing:
 
     def fill_inertias(self, block: Block[ConstraintColumns], dofs: Array) -> None:
         """Take over masses; equalities see the inertias of tendons, which come after them."""
-        for packer in reversed(self._made.values()):
+        for packer in self._inertial:
             packer.fill_inertias(block, dofs)

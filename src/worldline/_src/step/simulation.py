@@ -20,7 +20,7 @@ from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.kernels.program import caller
 from worldline._src.model.checks import positive_number
-from worldline._src.model.compile import constant_views
+from worldline._src.model.compile import SPINS, constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
@@ -40,6 +40,13 @@ from worldline._src.step.user_run import UserRun
 
 if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
+
+
+_PLANNED = {
+    *("joint_X_p", "joint_X_c", "joint_stiffness", "joint_damping", "joint_target_kd", "joint_act_mode"),
+    *("body_gravcomp", "joint_effort_limit", "joint_effort_lower"),
+}
+"""Parameters that decide which stages a step has, beside those that let free bodies turn by themselves."""
 
 
 class Simulation(errors.FixedAttributes, divergence.Diverging):
@@ -187,8 +194,9 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         self._record = np.zeros(5)
         self._keeps_going = False
         self._index = self._constant = np.zeros(0)
-        self._constants = constant_views(model.arenas)
+        self._constants = model.constants
         self._changed: set[str] = set()
+        self._prescribed = np.zeros(0, np.int64)
         self._needs: tuple[StepPlan, bool, bool] | None = None
         self.preparations = 0
         """How often steps were prepared, or took over other parameters."""
@@ -365,17 +373,25 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         """Get ready for steps: all of it, or what follows from parameters that changed."""
         evaluate.require_inertia(self.model, "step", kinematic_too=False)
         timed = len(self.elements) > 0 and "time_step" in self._changed  # periods are whole numbers of steps
-        if self._stages is None or timed or self._needs != self._model_needs():
+        if self._stages is None or timed or (self._plan_may_differ() and self._needs != self._model_needs()):
             self._prepare_all()
         else:
-            self._take_constants()
+            if len(self._changed) > 1 or "time_step" not in self._changed or self._is_adapted:
+                self._take_constants()
             if self.constraints is not None:
                 self.constraints.parameters_changed(self._changed, self.time_step, self.implicit)
         self._changed.clear()
         self.preparations += 1
 
+    def _plan_may_differ(self) -> bool:
+        """Whether parameters changed that decide which stages a step has."""
+        if not _PLANNED.isdisjoint(self._changed):
+            return True
+        return self.model.constants.has_free_bodies and not SPINS.isdisjoint(self._changed)
+
     def _prepare_all(self) -> None:
         self._stages = None  # an interrupt leaves a step to be prepared again
+        self._prescribed = np.flatnonzero(self.drive >= drives.VELOCITY)
         arenas, plan = self.model.arenas, self.plan()
         program = stages_of(plan)
         if self.constraints is not None:
@@ -403,14 +419,19 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         view["dof_drive"][:] = self.drive
         if self.user is not None:
             self.user.tables.refresh()
-        prescribed = self.drive >= drives.VELOCITY
-        view["dof_mobile"][prescribed] = 0.0
-        view["link_floating"][view["dof_link"][prescribed]] = 0.0
-        if self.constraints is None or self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
+        if self._prescribed.size:
+            view["dof_mobile"][self._prescribed] = 0.0
+            view["link_floating"][view["dof_link"][self._prescribed]] = 0.0
+        if self._is_adapted:
             stepping.adapt_constants(view, self.family, self.time_step, self.variational)
-        self.floating = tuple(
-            (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_floating"]).tolist()
-        )
+        if self.model.constants.has_free_bodies:
+            links = np.flatnonzero(view["link_floating"]).tolist()
+            self.floating = tuple((i, int(view["link_v_start"][i])) for i in links)
+
+    @property
+    def _is_adapted(self) -> bool:
+        """Whether steps have constants that the family makes of the model's and of the time step."""
+        return self.constraints is None or self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL
 
     def _model_needs(self) -> tuple[StepPlan, bool, bool]:
         """All of the model's parameters that stages of a step depend on."""

@@ -59,7 +59,8 @@ def connect_collision(column: t.ConstraintColumns, arenas: Arenas) -> None:
 
 def refresh_fixed_bodies(arenas: Arenas, model: Model) -> None:
     """Kinds of bodies changed: trees of boxes are built again where other bodies are fixed."""
-    fixed, is_fixed = arenas.column.body_fixed, [row.fixed for row in body_rows(model)]
-    if not np.array_equal(fixed != 0, is_fixed):
-        fixed[:] = is_fixed
+    is_fixed = [row.fixed for row in body_rows(model)]
+    if not np.array_equal(arenas.column.body_fixed != 0, is_fixed):
+        arenas.own_index()
+        arenas.column.body_fixed[:] = is_fixed
         arenas.column.tree_root[BUILT] = 0

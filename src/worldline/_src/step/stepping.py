@@ -16,7 +16,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
 from worldline._src.kernels import drives
 from worldline._src.model.checks import positive_number
-from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
+from worldline._src.model.compile import DEFAULT_SOLVER
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
@@ -108,7 +108,7 @@ def model_plan(model: Model, *, wrenches: bool = True, prescribed: bool = False)
         wrenches=wrenches,
         gravity_compensation=model.is_relieved,
         ground=model.ground_points is not None and len(model.ground_points) > 0,
-        free_spin=bool(constant_views(model.arenas)["link_floating"].any()),
+        free_spin=bool(model.constants["link_floating"].any()),
     )
 
 

@@ -18,6 +18,7 @@ from worldline._src.facade.batch.parameters import Parameter, number_or_row, par
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.world import World
 from worldline._src.spatial.poses import Array
+from worldline._src.step.step_table import StepPlan
 
 
 class OwnParameters:
@@ -29,7 +30,8 @@ class OwnParameters:
         """Numbers of all worlds by the name of a parameter; those without are the template's."""
         self._known: dict[str, Parameter] | None = None
         self._world: World | None = None
-        self._given: dict[str, Array] = {}
+        self._given: dict[str, bytes] = {}
+        self._plan: StepPlan | None = None
 
     def parameter(self, name: str) -> Parameter:
         """How a World has a parameter."""
@@ -73,16 +75,18 @@ class OwnParameters:
         # a World that refused a number may have taken a part of it
         self._world = None
         for name, numbers in (self.rows if rows is None else rows).items():
-            if name not in kept or not np.array_equal(kept[name], numbers[index]):
-                self.parameter(name).write(world, number_or_row(numbers[index]))
-                kept[name] = numbers[index].copy()
+            row = numbers[index]
+            given = row.tobytes()
+            if kept.get(name) != given:
+                self.parameter(name).write(world, number_or_row(row))
+                kept[name] = given
         plan = world._ready().sim.plan()
         self._world = world
-        if plan != self._template.sim.plan():
-            wrong = [name for name in plan._fields if getattr(plan, name) != self._start(name)]
+        if self._plan is None:
+            self._plan = self._template.sim.plan()
+        if plan != self._plan:
+            start = self._plan
+            wrong = [name for name in plan._fields if getattr(plan, name) != getattr(start, name)]
             stages = ", ".join(name.replace("_", " ") for name in wrong)
             raise CapabilityError(f"world {index} has another step than the others: {stages}")
         return world
-
-    def _start(self, name: str) -> object:
-        return getattr(self._template.sim.plan(), name)

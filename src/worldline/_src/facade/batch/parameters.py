@@ -72,9 +72,12 @@ def _limit(address: Address, name: str) -> Parameter:
 
 def _geoms(world: World) -> dict[str, Geometry]:
     """Shapes by the names that a Model has for them, made-up ones where the description has none."""
-    hierarchy = world._scene.hierarchy
-    found = [*hierarchy.geoms, *(geom for link in hierarchy.links() for geom in link.geoms)]
-    return dict(zip(labels([geom.name for geom in found], "shape"), found, strict=True))
+    runtime = world._live()
+    if runtime.geoms is None:
+        hierarchy = world._scene.hierarchy
+        found = [*hierarchy.geoms, *(geom for link in hierarchy.links() for geom in link.geoms)]
+        runtime.geoms = dict(zip(labels([geom.name for geom in found], "shape"), found, strict=True))
+    return runtime.geoms
 
 
 def _friction(name: str) -> Parameter:
