@@ -36,7 +36,7 @@ mean_loops = loop_stage.of(loops.mean_loops,
 start_loops = loop_stage.of(variational_loops.start_loops,
     "q, poses -> Jacobians of hard equalities at the start of a variational step.")
 rows_beside_loops = loop_stage.of(variational_loops.rows_beside_loops,
-    "a, constraint forces -> a without hard equalities.")
+    "a, a without rows -> a without what rows do across hard equalities.")
 push_loops = loop_stage.of(variational_loops.push_loops,
     "displacement -> momenta at the start with impulses that lead to closed loops.")
 damp_loops = loop_stage.of(variational_loops.damp_loops,

@@ -515,7 +515,7 @@ TABLE: tuple[Row, ...] = (
     Row(_V, integrate.variational_start, _M, "", "integration",
         "q, v, link poses, link velocities", "momenta, displacement"),
     Row(_V, loop.start_loops, _C, "closed_loops", "integration", "q, link poses", "rows"),
-    Row(_V, loop.rows_beside_loops, _C, "rows and closed_loops", "integration", "a, constraint forces", "a"),
+    Row(_V, loop.rows_beside_loops, _C, "rows and closed_loops", "integration", "a, copy of a", "a"),
     Row(_V, integrate.variational_rows, _M, "rows", "integration", "link poses, a, copy of a", "momenta"),
     _SOLVE,
     *_push_loops(*(loop.push_loops,) * 3, loop.damp_loops, *(loop.push_damped,) * 2),

@@ -27,12 +27,9 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, kinematics
 from worldline._src.kernels.anchors import anchor_poses
-from worldline._src.kernels.constraints.equality.kinds import ROW_COUNT
 from worldline._src.kernels.constraints.equality.loop_columns import (
     COLUMN_END,
     COLUMN_FIRST,
-    EQUALITY_END,
-    EQUALITY_FIRST,
     FAR,
     FAR_START,
     ROW_END,
@@ -109,21 +106,24 @@ def start_loops(loop, held, h, q, v, crb_out):
 
 
 @kernel
-def rows_beside_loops(loop, equality, records, a_io):
-    """Take what hard equalities do off the accelerations; impulses do it instead.
+def rows_beside_loops(loop, start, a_io):
+    """Take what rows do across the loops off the accelerations; impulses of hard equalities do it instead.
 
-    Needs the Jacobians and factors of `start_loops`.
+    start.a_sum: accelerations without rows. Needs the Jacobians and factors of `start_loops`.
     """
     for g in range(loop.loop_span.shape[0]):
-        n = loop.loop_span[g, ROW_FIRST]
-        for e in range(loop.loop_span[g, EQUALITY_FIRST], loop.loop_span[g, EQUALITY_END]):
-            k = loop.loop_equality[e]
-            row = equality.equality_row[k]
-            for i in range(ROW_COUNT[equality.equality_kind[k]]):
-                loop.loop_force[n + i] = records.force[row + i] if row >= 0 else 0.0 * loop.loop_r[n + i]
-            n += ROW_COUNT[equality.equality_kind[k]]
-        # a -= M^-1 J^T f
-        push_loop(loop, g, a_io)
+        first, row = loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, ROW_FIRST]
+        J = loop_jacobian(loop, g, loop.loop_start).values
+        for _ in range(2):
+            # da -= M^-1 J^T (J M^-1 J^T)^-1 J da, twice because of the regularizer
+            for k in range(J.shape[0]):
+                total = 0.0 * a_io[0]
+                for j in range(J.shape[1]):
+                    d = loop.loop_dof[first + j]
+                    total = total + J[k, j] * (a_io[d] - start.a_sum[d])
+                loop.loop_force[row + k] = total
+            solve_loop(loop, g, loop.loop_force)
+            push_loop(loop, g, a_io)
 
 
 @kernel
