@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from worldline import simulation as sx
-from worldline._src.errors import ArgumentError, CapabilityError, OperationError
+from worldline._src.errors import ArgumentError, OperationError
 
 STEP = 0.001
 
@@ -138,12 +138,16 @@ def test_a_speed_limit_pushes_back_on_the_rest(world, robot):
     assert momentum() == pytest.approx(before, rel=1e-6)
 
 
-def test_the_variational_family_refuses_speed_and_position_limits(world, robot):
+def test_speed_and_position_limits_act_in_the_variational_family(world, robot):
     joint = wheel(robot, "a", 0.5)
     joint.velocity_limits = [1.0]
-    joint.set_position_limits(-2.0, 2.0)
+    joint.set_position_limits(-2.0, 0.4)
     world.multibody_options = sx.MultibodyOptions(integration_family="variational")
     joint.force = [5.0]
-    with pytest.raises(CapabilityError, match="'variational' does not have position limits, velocity limits"):
-        world.step(500)
-    assert world.frame == 0 and joint.position[0] == 0.0
+    # the limit of the speed is reached after 0.1 s and 0.05 rad
+    while joint.position[0] < 0.3:
+        world.step()
+        assert joint.velocity[0] < 1.0 + 1e-6
+    assert world.time == pytest.approx(0.1 + 0.25 / 1.0, abs=2.0 * world.time_step)
+    world.step(500)
+    assert joint.position[0] == pytest.approx(0.4, abs=1e-8) and abs(joint.velocity[0]) < 1e-6

@@ -477,19 +477,13 @@ def test_options_that_make_no_sense(options, message):
 
 @pytest.mark.parametrize("family", EVERY)
 def test_limits_hold(family):
-    """A velocity limit bounds speeds, a position limit stops; the variational family refuses both by name."""
+    """A velocity limit bounds speeds, a position limit stops."""
     fast = hinge(joint_velocity_limit=2.0)
     stopped = hinge(
         joint_velocity_limit=2.0, joint_limit_upper=0.1, joint_limit_lower=-1.0, joint_limit_ke=np.inf
     )
     control, state = fast.control(), fast.state()
     control.joint_f[:] = 100.0
-    if family == "variational":
-        for model, what in ((fast, "velocity limits"), (stopped, "position limits, velocity limits")):
-            with pytest.raises(NotImplementedError, match=f"'variational' does not have {what}"):
-                wm.step(model, state, control, integration_family=family)
-        assert not state.joint_q.any()
-        return
     wm.step(fast, state, control, dt=0.03, integration_family=family)
     # parts of a Runge-Kutta step start at speeds between, so that their mean stays below the limit
     least = 1.2 if family == "runge-kutta-4" else 2.0 - 1e-6
@@ -497,4 +491,5 @@ def test_limits_hold(family):
     state = stopped.state()
     wm.step(stopped, state, control, steps=40, dt=0.03, integration_family=family)
     assert state.joint_q[0] == pytest.approx(0.1, abs=1e-7)
-    assert state.joint_qd[0] == pytest.approx(0.0, abs=1e-9)
+    # variational steps take recovery by displacement alone: the compliance of the row shows, h R f = 3e-7
+    assert state.joint_qd[0] == pytest.approx(0.0, abs=4e-7 if family == "variational" else 1e-9)

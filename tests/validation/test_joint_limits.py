@@ -11,7 +11,6 @@ import pytest
 from worldline import model as wm
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.errors import CapabilityError
 
 G = 9.81
 ONE_VELOCITY = ("semi-implicit", "implicit-damping", "implicit-velocity")
@@ -585,17 +584,41 @@ def test_limits_set_later_on_a_floating_joint_act():
 # ---- the variational family
 
 
-@pytest.mark.parametrize("what", ["position limits", "velocity limits", "position limits, velocity limits"])
-def test_the_variational_family_refuses_limits_by_name(what):
-    world = made("variational")
-    limits = ((-0.3, 0.3) if "position" in what else FREE,)
-    robot = arm(world, limits, speeds=(2.0 if "velocity" in what else np.inf,))
-    robot.joints.position = [0.2]
-    with pytest.raises(CapabilityError, match=f"'variational' does not have {what}, which"):
+@pytest.mark.parametrize("h", [4e-3, 2e-3, 1e-3])
+def test_a_pendulum_comes_to_rest_at_its_limit_in_the_variational_family(h):
+    """It falls from level to 1.2 rad below, and rests there without a trace of the time step."""
+    world = sx.World(time_step=h, multibody_options=sx.MultibodyOptions("variational"))
+    robot = world.add_multibody("pendulum")
+    link = robot.add_link(
+        "rod",
+        robot.add_link("base"),
+        sx.JointSpec("pivot", axis=(0, 1, 0)),
+        mass=1.0,
+        inertia=(0.01, 0.01, 0.01),
+        center_of_mass=(0.5, 0.0, 0.0),
+    )
+    pivot = robot.joints["pivot"]
+    pivot.set_position_limits([-1.0], [1.2])
+    farthest, fastest = 0.0, 0.0
+    for _ in range(round(2.0 / h)):
         world.step()
-    assert robot.joints.position.tolist() == [0.2] and world.frame == 0
-    world.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
-    world.step()
+        farthest = max(farthest, float(pivot.position[0]))
+        fastest = max(fastest, float(pivot.velocity[0]))
+    # I v^2 / 2 = m g c sin(1.2) before it
+    exact = np.sqrt(2.0 * 9.81 * 0.5 * np.sin(1.2) / 0.26)
+    assert fastest == pytest.approx(exact, abs=15.0 * h) and link.name == "rod"
+    assert farthest < 1.2 + 1e-9 and pivot.position[0] == pytest.approx(1.2, abs=1e-9)
+    assert abs(pivot.velocity[0]) < 1e-6
+
+
+def test_a_velocity_limit_acts_in_the_variational_family():
+    world = made("variational")
+    robot = arm(world, (FREE,), speeds=(2.0,))
+    robot.joints.force = [50.0]
+    for _ in range(200):
+        world.step()
+        assert robot.joints.velocity[0] < 2.0 + 1e-3
+    assert robot.joints.velocity[0] == pytest.approx(2.0, abs=1e-3)
 
 
 # ---- lanes

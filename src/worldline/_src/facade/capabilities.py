@@ -70,8 +70,8 @@ def capabilities() -> tuple[Capability, ...]:
             ROWS[CONSTRAINTS],
             ("newton", "sequential impulse", "boxed LCP"),
             ("barrier method",),
-            "each island of contacts, limits and joint friction is solved apart, not in the variational "
-            "family; by default by Newton's method, and by sequential impulses where there are more than 22 "
+            "each island of contacts, limits and joint friction is solved apart, "
+            "by default by Newton's method, and by sequential impulses where there are more than 22 "
             "free bodies with contacts that are not of the impedance model. A method that is asked for "
             "solves islands of every kind; unless strict_solver_resolution is set, Newton's method gives way "
             "beyond 256 such bodies and pivoting beyond 240 rows; see resolved_configuration",

@@ -125,7 +125,7 @@ def _require_scene(world: WorldRuntime) -> None:
     family = world._options.multibody_options.integration_family
     constraints = world._live().constraints
     variational = family is MultibodyIntegrationFamily.VARIATIONAL
-    if constraints is not None and variational and (missing := constraints.parts_beside_loops):
+    if constraints is not None and variational and (missing := constraints.parts_without_momenta):
         _refuse(
             capabilities.CONSTRAINTS,
             f"integration family '{family.value}' does not have {', '.join(missing)}, which "

@@ -18,6 +18,11 @@ the way by Anderson mixing. The right equation gives the momenta at the end.
 The state between steps is q and the velocity v = M(q)^-1 p of the momentum, so that a step needs nothing
 but q and v, and the map from (q, p) to (q1, p1) is symplectic. The discrete action has the symmetries of
 free and ball joints at the root, so their momenta stay to the tolerance of the solver.
+
+Contacts, limits and other constraint rows are solved at the start of the step by the solver of all families.
+Their forces act on the step with a constant impulse P = h M(q0) da, where da is the acceleration they cause:
+p0 + P / 2 takes the place of p0 in the left equation and p0 + P in the right one. Position and velocity
+passes of hard rows are those of `kernels/constraints/contact/impacts.py`.
 """
 
 from __future__ import annotations
@@ -165,6 +170,13 @@ def end_momenta(tree, p_start, displacement, impulse, p_out):
             # p1 = exp(-u) p0 + exp(-u / 2) h f, in the body axes of the end
             F = turn_back(scale(u, 0.5), load_three(impulse, d))
             store_three(p_out, d, add(turn_back(u, load_three(p_start, d)), F))
+
+
+@kernel
+def add_momenta(p, share, p_io):
+    """p_io += share p."""
+    for d in range(p_io.shape[0]):
+        p_io[d] = p_io[d] + share * p[d]
 
 
 @kernel

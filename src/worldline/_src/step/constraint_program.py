@@ -111,22 +111,32 @@ class ConstraintProgram:
         return (*found, "gravity compensation by actuators") if self.relieves else tuple(found)
 
     @property
-    def parts_beside_loops(self) -> tuple[str, ...]:
-        """What a variational step does not do, in words: all but hard equalities that nothing drives."""
-        column, found = self.column, list(self.parts_needed)
-        if not self.sizes["nequality"]:
-            return tuple(found)
-        found.remove(_PARTS["nequality"])
-        if self.sizes["nloop_equality"] < self.sizes["nequality"]:
-            found.append("soft closures, couplers and equalities, and those of tendons")
-        if (np.abs(column.equality_number[:, 9:11]) < _OPEN).any():
-            found.append("limits of joints between bodies")
-        moving = column.equality_motor.any() or column.equality_passive[:, ::2].any()
-        rubbing = column.equality_friction[:, 0].any() or column.equality_armature.any()
-        if moving or rubbing or (np.abs(column.equality_speed) < _OPEN).any():
-            found.append("motors, springs, dampers, friction and inertia of joints between bodies")
-        if (column.equality_number[:, 11:13] < _OPEN).any():
-            found.append("joints and equality constraints that break")
+    def has_loops_only(self) -> bool:
+        """Whether hard equalities that nothing drives, limits or breaks are all there is."""
+        column, sizes = self.column, self.sizes
+        if self.parts_needed != (_PARTS["nequality"],) or sizes["nloop_equality"] < sizes["nequality"]:
+            return False
+        bounds = column.equality_number[:, 9:11], column.equality_speed, column.equality_number[:, 11:13]
+        others = (column.equality_motor, column.equality_passive[:, ::2], column.equality_armature)
+        return not (
+            any((np.abs(x) < _OPEN).any() for x in bounds)
+            or any(x.any() for x in others)
+            or column.equality_friction[:, 0].any()
+        )
+
+    @property
+    def parts_without_momenta(self) -> tuple[str, ...]:
+        """What variational steps do not have, in words: forces of which they know no value half way."""
+        sizes, column = self.sizes, self.column
+        found = [_PARTS[size] for size in ("ntendon", "nu", "nspring", "nbox") if sizes[size]]
+        if self.relieves:
+            found.append("gravity compensation by actuators")
+        if column.equality_motor.any() or column.equality_passive[:, ::2].any():
+            found.append("motors, springs and dampers of joints between bodies")
+        if self.lopsided:
+            found.append("motors with another effort limit in each direction")
+        if self.sleeps:
+            found.append("sleeping islands")
         return tuple(found)
 
     @property
@@ -224,7 +234,7 @@ class ConstraintProgram:
             hard_contacts=bool((laws[:, t.KIND] == t.HARD).any()),
             no_slip=sizes["nslip"] > 0,
         )
-        mean = plan.closed_loops and not (plan.implicit or plan.runge_kutta or plan.fixed)
+        mean = plan.closed_loops and not (plan.implicit or plan.runge_kutta or plan.fixed or plan.variational)
         held = any(getattr(plan, name) for name in _HELD_FORCES)
         return plan._replace(mean_acceleration=mean and not held)
 
@@ -240,6 +250,7 @@ class ConstraintProgram:
         self.step_plan = plan
         column.loop_mean[:] = 0
         self.column.option[t.SOLVE_PASS] = POSITION_PASS if plan.split else BOTH
+        self.column.option[t.MEAN_MOTION] = float(plan.variational)
         if plan.implicit and not plan.fixed:
             self._lay_out_masses()
 

@@ -101,8 +101,10 @@ def solve_velocities(m, c, args, d):
             _solve_after_positions(m, c, args, d)
         option[r.SOLVE_PASS] = POSITION_PASS
         counter[r.DROPPED] = dropped
+        # coordinates move by h (h a), or by h (h a / 2) with the mean of the velocities
+        lasting = option[r.STEP] * (1.0 - 0.5 * option[r.MEAN_MOTION])
         for k in range(a.shape[0]):
-            split.correction[k] = (split.correction[k] - a[k]) * option[r.STEP]
+            split.correction[k] = (split.correction[k] - a[k]) * lasting
 
 
 @stage

@@ -56,9 +56,35 @@ def variational_start(tree, inertia, pos, vel, drive, passive, ground, a_target,
     for k in range(q.shape[0]):
         start.q_start[k] = q[k]
     momentum.momenta(tree, inertia, pos, vel, v, mom.link_H, move.p_start)
+    for k in range(v.shape[0]):
+        start.v_part[k] = move.p_start[k]
     variational.start_step(drive, a_target, h, v, start, move)
     variational.yielding(drive, passive, h, mom.dof_extra)
     ground_contact.start_points(tree, pos, vel, ground)
+
+
+@tree_stage
+def keep_smooth_a(start, a):
+    """a -> a without rows, kept."""
+    for k in range(a.shape[0]):
+        start.a_sum[k] = a[k]
+
+
+@tree_stage
+def variational_rows(tree, inertia, pos, vel, h, start, move, mom, a, v):
+    """poses at the start, a, a without rows -> momenta of rows, of which the displacement sees a half."""
+    for k in range(v.shape[0]):
+        v[k] = h * (a[k] - start.a_sum[k])
+    velocities.velocities(tree, pos, v, vel)
+    momentum.momenta(tree, inertia, pos, vel, v, mom.link_H, start.v_sum)
+    variational.add_momenta(start.v_sum, 0.5, move.p_start)
+    variational.add_momenta(start.v_sum, 0.5, start.v_part)
+
+
+@tree_stage
+def variational_row_ends(start, move):
+    """momenta of rows -> the other half of them."""
+    variational.add_momenta(start.v_sum, 0.5, move.p_start)
 
 
 @tree_stage

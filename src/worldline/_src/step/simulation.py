@@ -520,12 +520,13 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         if self.constraints is None:
             return plan
         if self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
-            if missing := self.constraints.parts_beside_loops:
+            if missing := self.constraints.parts_without_momenta:
                 parts = ", ".join(missing)
                 raise errors.CapabilityError(
                     f"integration family '{self.family.value}' does not have {parts}"
                 )
-            return plan._replace(closed_loops=True)
+            if self.constraints.has_loops_only:
+                return plan._replace(closed_loops=True)
         speeds = (
             self.family is stepping.MultibodyIntegrationFamily.IMPLICIT_VELOCITY
             and self.constraints.has_gains

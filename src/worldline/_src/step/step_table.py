@@ -43,7 +43,6 @@ from worldline._src.step.contact_log import log_contacts
 from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
-from worldline._src.step.variational_loop_stages import check_loops
 
 MULTIBODY, CONSTRAINT, COLLISION, LOG, USER, SENSOR, SEEN, SOLID = range(8)
 """Sets of arenas that the stages of a step run on; the last three are those of sensors."""
@@ -56,7 +55,7 @@ class Phase(Enum):
     EVALUATION = (
         "from coordinates and velocities to accelerations, then integration; four times in Runge-Kutta"
     )
-    VARIATIONAL = "in the place of evaluations, in the variational family"
+    VARIATIONAL = "in the variational family, in the place of evaluations, or after one where there are rows"
     END = "once, at the end"
     SENSORS = "when sensors are read: of the present state, after an evaluation where one needs it"
 
@@ -312,15 +311,15 @@ def _fixed_solve(when: str) -> tuple[Row, ...]:
     )
 
 
-def _variational_solve(when: str, after: tuple[Stage, ...] = ()) -> tuple[Row, ...]:
-    """Solve the equations of a variational step, where asked for after new impulses of closed loops."""
-    pushes = [Row(_V, one, _C, when, "integration", "displacement, momenta, rows", "displacement, momenta")
-              for one in after]
-    return (
-        *pushes,
-        Row(_V, integrate.variational_solve, _M, when, "integration",
-            "q, momenta, displacement, commands", "displacement, impulse"),
-    )
+_SOLVE = Row(_V, integrate.variational_solve, _M, "", "integration",
+             "q, momenta, displacement, commands", "displacement, impulse")
+
+
+def _push_loops(*pushes: Stage) -> tuple[Row, ...]:
+    """New impulses of closed loops; after each the equations of a variational step are solved again."""
+    change, solve = "displacement, momenta", _SOLVE._replace(when="closed_loops")
+    return tuple(row for one in pushes for row in (
+        Row(_V, one, _C, "closed_loops", "integration", change + ", rows", change), solve))
 
 
 def _forces_at_the_end(when: str) -> tuple[Row, ...]:
@@ -427,6 +426,7 @@ TABLE: tuple[Row, ...] = (
         resume=r.check_islands),
     Row(_E, i.wake_disturbed, _C, "sleep and rows and not fixed", "constraints",
         "islands, forces on bodies, commands", "sleep"),
+    Row(_E, integrate.keep_smooth_a, _M, "variational and rows", "constraints", "a", "copy of a"),
     Row(_E, p.keep_smooth, _C, "split and rows", "constraints", "a", "smooth a"),
     Row(_E, i.solve_islands, _C, "rows and not fixed", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, solver guess",
@@ -501,7 +501,6 @@ TABLE: tuple[Row, ...] = (
     Row(_E, integrate.runge_kutta_second, _M, "second", "integration", "a, sums", "q, v, sums", of_step=True),
     Row(_E, integrate.runge_kutta_third, _M, "third", "integration", "a, sums", "q, v, sums", of_step=True),
     Row(_E, integrate.runge_kutta_last, _M, "last", "integration", "a, sums", "q, v, a", of_step=True),
-
     Row(_E, s.activations_first, _C, "first and activations", "integration",
         "activations, activation rates", "activations, sums", of_step=True),
     Row(_E, s.activations_second, _C, "second and activations", "integration",
@@ -516,11 +515,11 @@ TABLE: tuple[Row, ...] = (
     Row(_V, integrate.variational_start, _M, "", "integration",
         "q, v, link poses, link velocities", "momenta, displacement"),
     Row(_V, loop.start_loops, _C, "closed_loops", "integration", "q, link poses", "rows"),
-    *_variational_solve(""),
-    *_variational_solve("closed_loops", after=(loop.push_loops,)),
-    *_variational_solve("closed_loops", after=(loop.push_loops,)),
-    *_variational_solve("closed_loops", after=(loop.push_loops,)),
-    Row(_V, check_loops, _C, "closed_loops", "integration", "displacement, rows", "displacement"),
+    Row(_V, loop.rows_beside_loops, _C, "rows and closed_loops", "integration", "a, copy of a", "a"),
+    Row(_V, integrate.variational_rows, _M, "rows", "integration", "link poses, a, copy of a", "momenta"),
+    _SOLVE,
+    *_push_loops(*(loop.push_loops,) * 3, loop.damp_loops, *(loop.push_damped,) * 2),
+    Row(_V, integrate.variational_row_ends, _M, "rows", "integration", "momenta", "momenta"),
     Row(_V, integrate.variational_finish, _M, "", "integration",
         "displacement, impulse, momenta", "q, v, momenta"),
     Row(_V, trees.positions, _M, "", "kinematics", "q", "link poses"),
@@ -629,14 +628,15 @@ def rows_of(plan: StepPlan) -> tuple[Row, ...]:
     true = frozenset(name for name, value in plan._asdict().items() if value)
     turns: list[tuple[Phase, frozenset[str]]] = [(Phase.BEGIN, true)]
     if plan.variational:
-        turns.append((Phase.VARIATIONAL, true))
+        turns += [(Phase.EVALUATION, true)] * plan.rows + [(Phase.VARIATIONAL, true)]
     elif plan.runge_kutta:
         turns += [(Phase.EVALUATION, true | {name}) for name in _EVALUATIONS]
     else:
         turns.append((Phase.EVALUATION, true))
     turns.append((Phase.END, true))
+    rows = [row for row in TABLE if not (plan.variational and row.of_step and row.phase is _E)]
     return tuple(
-        row for phase, names in turns for row in TABLE if row.phase is phase and _holds(row.when, names)
+        row for phase, names in turns for row in rows if row.phase is phase and _holds(row.when, names)
     )
 
 

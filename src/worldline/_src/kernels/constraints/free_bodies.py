@@ -38,6 +38,7 @@ from worldline._src.kernels.constraints.tables import (
     HARD,
     IS_SPLIT,
     ITERATIONS,
+    MEAN_MOTION,
     RATIO,
     RECOVERY_SPEED,
     RESTITUTION_LIMITED,
@@ -213,11 +214,10 @@ def _prepare(found, trees, shapes, k, n, v, frames_out, bounces_out, contacts_ou
     if r > 0.0 and met.law.bounciness > 0.0:
         free = (_slip(_end(bodies, link_a), _end(bodies, link_b), normal, arm_a, arm_b) - u) / h
     ahead = option[SOLVE_PASS] != BOTH and (link_a == 0 or link_b == 0)
-    if not touches(met.law, r, u, free, h, ahead):
+    if not touches(met.law, r, u, free, h, option[MEAN_MOTION], ahead):
         return False
-    impact = impact_of(
-        met.law, r, u, free, A, Moment(h, option[SOLVE_PASS], option[SHARE], option[RECOVERY_SPEED])
-    )
+    moment = Moment(h, option[SOLVE_PASS], option[SHARE], option[RECOVERY_SPEED], option[MEAN_MOTION])
+    impact = impact_of(met.law, r, u, free, A, moment)
     made = contact_soft_row(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.friction_R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n] = link_a, link_b

@@ -72,7 +72,9 @@ SWEEPS_STAND_IN = 31  # 1 where sweeps over rows stand in for Newton's method
 # columns from which on an island with other trees than free bodies is solved by rows of two trees
 TREE_COLUMNS = 32
 FRICTION_SHARE = 33  # share of friction that an island has in a pass
-OPTIONS = 34
+# 1 where coordinates move with the mean of the velocities at both ends of a step, else with that at its end
+MEAN_MOTION = 34
+OPTIONS = 35
 
 # bits of BOUNCED: a contact bounces; position and velocity passes of one differ; restitution is left out
 BOUNCES, SPLIT, TAKEN = 1, 2, 4

@@ -8,7 +8,9 @@ turns round at that moment, so it gets less far than its new speed says. Steps w
 positions first, then velocities.
 
 Semi-implicit steps follow exact parabolas with the velocity y = v + a h / 2, so under a constant acceleration
-the moment of an impact and the state after it are exact, and bounces come when they should.
+the moment of an impact and the state after it are exact, and bounces come when they should. Variational steps
+follow them with y = v. They move by the mean of the velocities at both ends, h (v + a h / 2), so the position
+pass asks for twice the change of the velocity.
 """
 
 from __future__ import annotations
@@ -41,13 +43,14 @@ UNRESOLVED = 10.0
 
 
 class Moment(NamedTuple):
-    """A step [s], the pass, the share of restitution in the position pass, and the penetration recovery that
-    stays in the velocity [m/s]."""
+    """A step [s], the pass, the share of restitution in the position pass, the penetration recovery that
+    stays in the velocity [m/s], and 1 where a step moves by the mean of its velocities (`MEAN_MOTION`)."""
 
     h: Any
     solve_pass: Any
     share: Any
     slow: Any
+    mean: Any
 
 
 class Impact(NamedTuple):
@@ -69,7 +72,13 @@ class Impact(NamedTuple):
 
 
 @inline
-def touches(law, r, u, a, h, ahead):
+def _lag(h, mean):
+    """How far the velocity of a step is behind that of its parabola [s]."""
+    return (0.5 - 0.5 * mean) * h
+
+
+@inline
+def touches(law, r, u, a, h, mean, ahead):
     """Where a contact has a row: all but gaps that bounce, which have one in the step that closes them.
 
     Only where a body meets the world (`ahead`): two bodies would get to places where their momenta have
@@ -80,7 +89,7 @@ def touches(law, r, u, a, h, ahead):
         return r < EVER
     if not ahead:
         return r <= 0.0
-    y = u + a * (0.5 * h)
+    y = u + a * _lag(h, mean)
     square = y * y - 2.0 * a * r
     closing = sqrt(maximum(square, constant(0.0, r))) - y
     return (r <= 0.0) | ((square >= 0.0) & (closing > 0.0) & (2.0 * r <= h * closing))
@@ -89,15 +98,15 @@ def touches(law, r, u, a, h, ahead):
 @inline
 def _landing(law, r, u, a, moment):
     """Of a gap that closes within the step."""
-    none, h = constant(0.0, r), moment.h
-    y = u + a * (0.5 * h)
+    none, h, lag = constant(0.0, r), moment.h, _lag(moment.h, moment.mean)
+    y = u + a * lag
     hit = sqrt(maximum(y * y - 2.0 * a * r, none))
     left = h - 2.0 * r / maximum(hit - y, constant(SOFTEST, r))
     up = (law.bounciness * moment.share) * hit
     end = left * (up + 0.5 * a * left)
     # what would come back within the step, and so on without end, stays where it landed
     stays = end < 0.0
-    fall = a * (left - 0.5 * h)
+    fall = a * (left - lag)
     wanted = where(stays, none, up + fall)
     bounce = wanted - where(a < 0.0, none, fall)
     if moment.solve_pass == POSITION_PASS:
@@ -163,8 +172,14 @@ def impact_of(law, r, u, a, inverse_inertia, moment):
         wanted, bounce, before = landing.wanted, landing.bounce, landing.before
         if any_of(gap):
             parts = 1
+    wanted = where(gap, wanted, overlap.wanted)
+    if moment.mean != 0.0 and moment.solve_pass != BOTH:
+        parts = 1
+        if moment.solve_pass == POSITION_PASS:
+            # h u + h^2 a / 2 = h wanted
+            wanted = wanted + (wanted - u)
     return Impact(
-        where(gap, wanted, overlap.wanted),
+        wanted,
         where(gap, r, overlap.r),
         parts,
         where(gap, none, overlap.recovery),

@@ -47,6 +47,7 @@ from worldline._src.kernels.constraints.tables import (
     HARD,
     IMPEDANCE,
     IS_SPLIT,
+    MEAN_MOTION,
     OF_CONTACT,
     RATIO,
     RECOVERY_SPEED,
@@ -332,12 +333,12 @@ def contact_rows(contacts, bodies, shapes, island, moving, rows_out, notes_out, 
             for d in range(v.shape[0]):
                 free = free + base[0, d] * a_smooth[island.column_dof[d]]
         ahead = solve_pass != BOTH and (link_a == 0 or link_b == 0)
-        counts = counts & touches(met.law, r, u, free, h, ahead)
+        counts = counts & touches(met.law, r, u, free, h, option[MEAN_MOTION], ahead)
         if not any_of(counts):
             continue
         active = where(counts, constant(1.0, r), none)
         weights = pair_weights(bodies.body_invweight, body_a, body_b)
-        moment = Moment(h, solve_pass, option[SHARE], option[RECOVERY_SPEED])
+        moment = Moment(h, solve_pass, option[SHARE], option[RECOVERY_SPEED], option[MEAN_MOTION])
         impact = impact_of(met.law, r, u, free, weights[0], moment)
 
         if condim == 1:

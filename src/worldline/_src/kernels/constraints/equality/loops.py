@@ -206,7 +206,7 @@ def _set_goals(loop, g, equality, h):
 
 
 @inline
-def _distance(loop, g, h):
+def distance(loop, g, h):
     """How far residuals are from their goals at most, in tolerances."""
     far = constant(0.0, h)
     for i in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
@@ -237,8 +237,11 @@ def _solve_within(above, L, begin, stop, x_io):
 
 
 @inline
-def factor_loop(loop, g, trees, crb_out):
-    """M^-1 J^T and the factor of J M^-1 J^T with its regularizer, lower triangle."""
+def factor_loop(loop, g, trees, damping, crb_out):
+    """M^-1 J^T and the factor of J M^-1 J^T with its regularizer, lower triangle.
+
+    damping: added to the diagonal, as a share of its largest element; or 0.
+    """
     span, reach, row = loop.loop_span, loop.loop_reach, loop.loop_span[g, ROW_FIRST]
     first, end = span[g, COLUMN_FIRST], span[g, COLUMN_END]
     n = end - first
@@ -266,6 +269,12 @@ def factor_loop(loop, g, trees, crb_out):
         # rows without effect, as those that are off, stand alone
         moves = S[k, k] > 0.0
         S[k, k] = where(moves, S[k, k] * (1.0 + _SOFTNESS), constant(1.0, S[k, k]))
+    if damping > 0.0:
+        largest = S[0, 0]
+        for k in range(1, S.shape[0]):
+            largest = maximum(largest, S[k, k])
+        for k in range(S.shape[0]):
+            S[k, k] = S[k, k] + damping * largest
 
     # S = L L^T, row by row, within its skyline; the diagonal holds the inverse of that of L
     for k in range(S.shape[0]):
@@ -359,14 +368,14 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
             before = state[g, FAR]
             if iteration == 0:
                 _set_goals(loop, g, held.equality, h)
-            far = _distance(loop, g, h)
+            far = distance(loop, g, h)
             state[g, FAR] = far
             if iteration == 0:
                 state[g, FAR_START], state[g, ROUNDS] = far, 0.0
             # derivatives need one step, however close it is
             if iteration < _MOST and (iteration == 0 or any_of(far > 1.0)):
                 if iteration == 0 or any_of(far > _SLOW * before):
-                    factor_loop(loop, g, trees, crb_out)
+                    factor_loop(loop, g, trees, 0.0, crb_out)
                 row = loop.loop_span[g, ROW_FIRST]
                 for i in range(row, loop.loop_span[g, ROW_END]):
                     loop.loop_force[i] = loop.loop_r[i] - loop.loop_goal[i]
@@ -458,6 +467,6 @@ def lead_loops(loop, held, h, q, a, crb_out, v_io):
                 v_io[d] = v_io[d] - (0.5 * h) * a[d]
             continue
         loop_rows(loop, g, held, q, v_io, False)
-        factor_loop(loop, g, held.trees, crb_out)
+        factor_loop(loop, g, held.trees, 0.0, crb_out)
         _across(loop, g, a, 0.5 * h)
         push_loop(loop, g, v_io)

@@ -44,7 +44,7 @@ from worldline._src.kernels.constraints.laws import (
     pair_weights,
     soft_row,
 )
-from worldline._src.kernels.constraints.limit.stops import hard_stop, mark_split
+from worldline._src.kernels.constraints.limit.stops import hard_stop, mark_split, resting_gap
 from worldline._src.kernels.constraints.row_start import note_row
 from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
@@ -360,7 +360,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
         bodies.body_invweight, equality.equality_body[k, 0], equality.equality_body[k, 1]
     )
     A = maximum(A_move if sliding else A_turn, LEAST_INVERSE)
-    x = _coordinate(equality, k, X)
+    x, near = _coordinate(equality, k, X), resting_gap(bodies.option)
     if sliding:
         set_axis(axes, 0, z, none, 0.0)
     else:
@@ -375,7 +375,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
         add_axes_motion(bodies, link_b, p_b, still, a, axes, 1, s, rows_out.J, n)
         add_axes_motion(bodies, link_a, p_b, still, a, axes, 1, -s, rows_out.J, n)
         r, u = s * (x - number[k, 9 + side]), row_velocity(rows_out.J, n, v)
-        if r < 0.0 or r + h * u < 0.0:
+        if r < near or r + h * u < near:
             made = hard_stop(0.0, 1.0, r, u, A, FASTEST, SLOW, bodies.option)
             mark_split(made, counter)
             rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R

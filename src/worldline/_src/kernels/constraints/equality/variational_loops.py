@@ -11,27 +11,82 @@ in the place of p0 and p1, which keeps the map from (q0, p0) to (q1, p1) symplec
 Leimkuhler and Skeel 1994; Marsden and West 2001, ch. 3.5]. Newton's method for lambda has the matrix
 h J M^-1 J^T at q0, which is off by the order of h, and the equations of the step are solved again after each
 of its steps; what is left after them, and mu, is for `loops.close_loops`. A mechanism that starts open keeps
-its residual in these equations. At a singular pose impulses of the start do not determine the end: a step
-that comes too close to one is not solved.
+its residual in these equations.
+
+Near a singular pose J(q0) loses rank, and impulses along it hardly move what g(q1) = 0 asks to be moved:
+Newton's method diverges. The impulses are then those of damped least squares [Levenberg 1944],
+
+    lambda = -(J M^-1 J^T + d I)^-1 g / h
+
+which are close to the multipliers along well-conditioned directions and bounded along the others. What they
+leave open is closed at the end of the step, with the Jacobian there.
 """
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, kinematics
 from worldline._src.kernels.anchors import anchor_poses
-from worldline._src.kernels.constraints.equality.loop_columns import COLUMN_FIRST, ROW_END, ROW_FIRST
+from worldline._src.kernels.constraints.equality.loop_columns import (
+    COLUMN_END,
+    COLUMN_FIRST,
+    FAR,
+    FAR_START,
+    ROW_END,
+    ROW_FIRST,
+)
 from worldline._src.kernels.constraints.equality.loops import (
+    distance,
     factor_loop,
     loop_jacobian,
     loop_rows,
     push_loop,
     solve_loop,
 )
-from worldline._src.scalar.ops import absolute, constant, maximum, where
+from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 
 _FARTHEST = 1e6
-"""How far from its goal Newton's method may leave a row, in tolerances."""
+"""How far from its goal Newton's method may leave a row, in tolerances,"""
+_CLOSE = 100.0
+"""how far in any case,"""
+_LEFT = 0.1
+"""and which share of the distance that it began with."""
+_DAMPING = 1e-2
+"""Damping where it leaves more, as a share of the largest diagonal element of J M^-1 J^T."""
+
+
+@inline
+def _go(held, start, move, h, q_out):
+    """Poses and anchors where the displacement leads; q_out: the coordinates there."""
+    trees = held.trees
+    configuration.integrate(trees.tree, start.q_start, move.displacement, constant(1.0, h), q_out)
+    kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
+    anchor_poses(trees.tree, trees.pos, held.anchors)
+
+
+@inline
+def _solve_again(move_io, h):
+    """The equations of the step are not solved any more."""
+    move_io.solver_report[1] = constant(1.0, h)
+    move_io.solver_report[2] = constant(1e300, h)
+
+
+@inline
+def _push(loop, g, h, move_io):
+    """A Newton step of the impulses of mechanism `g` from its residuals: u and p0 change by it."""
+    first, row = loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, ROW_FIRST]
+    for k in range(row, loop.loop_span[g, ROW_END]):
+        loop.loop_force[k] = loop.loop_r[k] - loop.loop_goal[k]
+    solve_loop(loop, g, loop.loop_force)
+
+    # u -= M^-1 J^T x,  p0 -= J^T x / h
+    push_loop(loop, g, move_io.displacement)
+    J = loop_jacobian(loop, g, loop.loop_start).values
+    for k in range(J.shape[0]):
+        x = loop.loop_force[row + k] / h
+        for j in range(J.shape[1]):
+            d = loop.loop_dof[first + j]
+            move_io.p_start[d] = move_io.p_start[d] - J[k, j] * x
 
 
 @kernel
@@ -40,13 +95,35 @@ def start_loops(loop, held, h, q, v, crb_out):
     anchor_poses(held.trees.tree, held.trees.pos, held.anchors)
     for g in range(loop.loop_span.shape[0]):
         loop_rows(loop, g, held, q, v, False)
-        factor_loop(loop, g, held.trees, crb_out)
+        factor_loop(loop, g, held.trees, 0.0, crb_out)
+        loop.loop_state[g, FAR_START] = constant(0.0, h)
         J, kept = loop_jacobian(loop, g, loop.loop_J).values, loop_jacobian(loop, g, loop.loop_start).values
         for k in range(J.shape[0]):
             row = loop.loop_span[g, ROW_FIRST] + k
-            loop.loop_impulse[row], loop.loop_goal[row] = constant(0.0, h), loop.loop_r[row]
+            loop.loop_goal[row] = loop.loop_r[row]
             for j in range(J.shape[1]):
                 kept[k, j] = J[k, j]
+
+
+@kernel
+def rows_beside_loops(loop, start, a_io):
+    """Take what rows do across the loops off the accelerations; impulses of hard equalities do it instead.
+
+    start.a_sum: accelerations without rows. Needs the Jacobians and factors of `start_loops`.
+    """
+    for g in range(loop.loop_span.shape[0]):
+        first, row = loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, ROW_FIRST]
+        J = loop_jacobian(loop, g, loop.loop_start).values
+        for _ in range(2):
+            # da -= M^-1 J^T (J M^-1 J^T)^-1 J da, twice because of the regularizer
+            for k in range(J.shape[0]):
+                total = 0.0 * a_io[0]
+                for j in range(J.shape[1]):
+                    d = loop.loop_dof[first + j]
+                    total = total + J[k, j] * (a_io[d] - start.a_sum[d])
+                loop.loop_force[row + k] = total
+            solve_loop(loop, g, loop.loop_force)
+            push_loop(loop, g, a_io)
 
 
 @kernel
@@ -55,46 +132,62 @@ def push_loops(loop, held, h, start, v, move_io, q_out):
 
     p0 and the displacement change by it, and the equations of the step are to be solved again.
     """
-    trees = held.trees
-    configuration.integrate(trees.tree, start.q_start, move_io.displacement, constant(1.0, h), q_out)
-    kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
-    anchor_poses(trees.tree, trees.pos, held.anchors)
+    _go(held, start, move_io, h, q_out)
     for g in range(loop.loop_span.shape[0]):
-        first, row, end = (
-            loop.loop_span[g, COLUMN_FIRST],
-            loop.loop_span[g, ROW_FIRST],
-            loop.loop_span[g, ROW_END],
-        )
         loop_rows(loop, g, held, q_out, v, False)
-        for k in range(row, end):
-            loop.loop_force[k] = loop.loop_r[k] - loop.loop_goal[k]
-        solve_loop(loop, g, loop.loop_force)
-
-        # u -= M^-1 J^T x,  lambda -= x / h,  p0 -= J^T x / h
-        push_loop(loop, g, move_io.displacement)
-        J = loop_jacobian(loop, g, loop.loop_start).values
-        for k in range(J.shape[0]):
-            x = loop.loop_force[row + k] / h
-            loop.loop_impulse[row + k] = loop.loop_impulse[row + k] - x
-            for j in range(J.shape[1]):
-                d = loop.loop_dof[first + j]
-                move_io.p_start[d] = move_io.p_start[d] - J[k, j] * x
-    move_io.solver_report[1] = constant(1.0, h)
-    move_io.solver_report[2] = constant(1e300, h)
+        # the distance of the first of these steps is kept
+        before = loop.loop_state[g, FAR_START]
+        loop.loop_state[g, FAR_START] = where(before > 0.0, before, distance(loop, g, h))
+        _push(loop, g, h, move_io)
+    _solve_again(move_io, h)
 
 
 @kernel
-def check_loops(loop, held, h, start, v, move_io, q_out):
-    """A step whose displacement leaves loops open is not solved; q_out is where it leads."""
-    trees = held.trees
-    configuration.integrate(trees.tree, start.q_start, move_io.displacement, constant(1.0, h), q_out)
-    kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
-    anchor_poses(trees.tree, trees.pos, held.anchors)
-    far = constant(0.0, h)
+def damp_loops(loop, held, h, start, v, crb_out, move_io, q_out):
+    """Begin again with damped impulses in mechanisms that Newton's method leaves open; others keep theirs.
+
+    loop_state[:, FAR] becomes 1 for the former. start.v_part: p0 without impulses.
+    """
+    _go(held, start, move_io, h, q_out)
+    trees, again, solved = held.trees, False, not any_of(move_io.solver_report[1] > 0.5)
     for g in range(loop.loop_span.shape[0]):
         loop_rows(loop, g, held, q_out, v, False)
-        for k in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
-            off = absolute(loop.loop_r[k] - loop.loop_goal[k])
-            far = maximum(far, off / loop.loop_tolerance[k])
-    report = move_io.solver_report
-    report[1] = where(far <= _FARTHEST, report[1], constant(1.0, h))
+        far, most = distance(loop, g, h), _LEFT * loop.loop_state[g, FAR_START]
+        most = minimum(maximum(most, constant(_CLOSE, h)), constant(_FARTHEST, h))
+        closed = solved and not any_of(far > most)
+        loop.loop_state[g, FAR] = constant(0.0 if closed else 1.0, h)
+        again = again or not closed
+    if again:
+        for k in range(q_out.shape[0]):
+            q_out[k] = start.q_start[k]
+        kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
+        for g in range(loop.loop_span.shape[0]):
+            if any_of(loop.loop_state[g, FAR] > 0.5):
+                J = loop_jacobian(loop, g, loop.loop_J).values
+                kept = loop_jacobian(loop, g, loop.loop_start).values
+                for k in range(J.shape[0]):
+                    for j in range(J.shape[1]):
+                        J[k, j] = kept[k, j]
+                factor_loop(loop, g, trees, _DAMPING, crb_out)
+                # u = h v, p0 as they were
+                for i in range(loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, COLUMN_END]):
+                    d = loop.loop_dof[i]
+                    move_io.p_start[d] = start.v_part[d]
+                    if trees.chain.dof_mobile[d] != 0.0:
+                        move_io.displacement[d] = h * start.v_start[d]
+        _solve_again(move_io, h)
+
+
+@kernel
+def push_damped(loop, held, h, start, v, move_io, q_out):
+    """The same as `push_loops`, for mechanisms with damped impulses alone."""
+    again = False
+    for g in range(loop.loop_span.shape[0]):
+        again = again or any_of(loop.loop_state[g, FAR] > 0.5)
+    if again:
+        _go(held, start, move_io, h, q_out)
+        for g in range(loop.loop_span.shape[0]):
+            if any_of(loop.loop_state[g, FAR] > 0.5):
+                loop_rows(loop, g, held, q_out, v, False)
+                _push(loop, g, h, move_io)
+        _solve_again(move_io, h)

@@ -12,7 +12,7 @@ from typing import Any
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import load_law
-from worldline._src.kernels.constraints.limit.stops import looks_ahead, mark_split, stop_row
+from worldline._src.kernels.constraints.limit.stops import looks_ahead, mark_split, resting_gap, stop_row
 from worldline._src.kernels.constraints.rows import UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
@@ -87,7 +87,7 @@ def _limit(limit, k, weights, column, q, v, rows_out, notes_out):
         ahead = error.r
         if looks_ahead(law):
             # hard law: active where r + h dr/dt < 0, before the limit is passed
-            ahead = minimum(ahead, ahead + h * speed)
+            ahead = minimum(ahead, ahead + h * speed) - resting_gap(weights.option)
         if any_of(ahead < 0.0):
             n = counter[ROWS]
             clear_rows(rows_out.J, n, 1)

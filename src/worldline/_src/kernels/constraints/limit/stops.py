@@ -16,7 +16,17 @@ from typing import Any
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, soft_row
-from worldline._src.kernels.constraints.tables import BOUNCED, HARD, IS_SPLIT, SAFE, SOLVE_PASS, SPLIT, STEP
+from worldline._src.kernels.constraints.tables import (
+    BOUNCED,
+    GRAVITY,
+    HARD,
+    IS_SPLIT,
+    MEAN_MOTION,
+    SAFE,
+    SOLVE_PASS,
+    SPLIT,
+    STEP,
+)
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 
@@ -36,6 +46,16 @@ class Stop(NamedTuple):
 def looks_ahead(law):
     """Whether a limit acts in the step that would pass it; one that bounces does in the step after."""
     return law.kind == HARD and law.bounciness == 0.0
+
+
+@inline
+def resting_gap(option):
+    """Distance from a hard limit within which it acts [m or rad]: what gravity does in a step, or nothing.
+
+    Where a step moves by the mean of its velocities, what rests at a limit may be off by the error of the
+    step; without a row it would fall for a step and be stopped in the next.
+    """
+    return option[MEAN_MOTION] * (option[GRAVITY] * (option[STEP] * option[STEP]))
 
 
 @inline
@@ -64,9 +84,18 @@ def hard_stop(bounciness, erp, r, v, inverse_inertia, fastest, slow, option):
 
     # what is not there yet may just get there
     wanted = where(r > 0.0, r * (-1.0 / h), maximum(kept, back))
+    # a step that moves by the mean of its velocities: h v + h^2 a / 2 = h v_wanted in the position pass
+    gain = 1.0
+    if option[MEAN_MOTION] != 0.0 and solve_pass != BOTH:
+        parts = 1
+        if solve_pass == POSITION_PASS:
+            gain = 2.0
+        else:
+            # the position pass reaches the limit within the step
+            wanted = back
     # aref = (v_wanted - v) / h, R = hardness J M^-1 J^T
     A = maximum(inverse_inertia, constant(SOFTEST, r))
-    return Stop((wanted - v) * (1.0 / h), HARDNESS * A, parts)
+    return Stop((wanted - v) * (gain / h), HARDNESS * A, parts)
 
 
 @inline
