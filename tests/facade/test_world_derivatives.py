@@ -377,3 +377,19 @@ def falling(height: float) -> tuple[sx.World, sx.RigidBody]:
     ball = world.add_rigid_body("ball", position=(0, 0, height))
     ball.set_collision_shape(sx.CollisionShape.sphere(0.1))
     return world, ball
+
+
+@pytest.mark.parametrize("moments", [(1.0, 2.0, 3.0), (1e-3, 1.0, 1.001)], ids=["plate", "rod"])
+def test_derivatives_by_the_inertia_of_flat_bodies(moments):
+    """Around the moments of a plate or a rod lie some that no body has."""
+    world = sx.World(time_step=1e-3, gravity=(0, 0, 0), differentiable=True)
+    robot = world.add_multibody("spinner")
+    spec = sx.JointSpec(name="hinge", axis=(0, 0, 1))
+    robot.add_link("link", joint=spec, mass=1.0, inertia=np.diag(moments))
+    world.add_differentiable_parameter(robot.links["link"], sx.PhysicalParameter.INERTIA)
+    robot.joints["hinge"].velocity, robot.joints["hinge"].force = [0.5], [2.0]
+    world.step()
+    made = world.get_step_derivatives()
+    # dv = h t / I, so d(dv)/dI = -h t / I^2, about z alone
+    expected = [0.0, 0.0, -1e-3 * 2.0 / moments[2] ** 2]
+    np.testing.assert_allclose(made.parameter_jacobian[1], expected, rtol=1e-9, atol=1e-12)

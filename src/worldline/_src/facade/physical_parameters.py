@@ -225,7 +225,7 @@ def shift(runtime: Runtime, numbers: Numbers, change: Array) -> None:
         array = np.array(getattr(runtime.model, numbers.array))
         for row, x in zip(numbers.rows, change, strict=True):
             array[row] += x
-        runtime.update(**{numbers.array: array})
+        runtime.perturb(**{numbers.array: array})
     else:
         column = _column(runtime, numbers)
         for row, x in zip(numbers.rows, change, strict=True):

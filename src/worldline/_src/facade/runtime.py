@@ -339,6 +339,12 @@ class Runtime:
             self.model.update(**arrays)
             self.parameters_changed(arrays)
 
+    def perturb(self, **arrays: Array) -> None:
+        """The same without checks, for differences: around a flat body no other inertia is one."""
+        with self.guard:
+            self.model.perturb(arrays)
+            self.parameters_changed(arrays)
+
     def update_rows(self, rows: slice, numbers: dict[str, Array]) -> None:
         """The same of some bodies or degrees of freedom alone."""
         with self.guard:
