@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import inspect
 import gc
+import inspect
 import os
 import sys
 from typing import Annotated, Any
