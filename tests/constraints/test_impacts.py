@@ -28,13 +28,13 @@ H, ERP = 0.004, 0.2
 
 @entry
 def judged(laws, r, u, a, ahead):
-    return impacts.touches(load_law(laws, 0), r, u, a, H, ahead)
+    return impacts.touches(load_law(laws, 0), r, u, a, H, 0.0, ahead)
 
 
 @entry
 def made(laws, state, moment, out):
     """r, u, a, inverse inertia; phase, share, slow -> the numbers of an Impact."""
-    when = impacts.Moment(H, moment[0], moment[1], moment[2])
+    when = impacts.Moment(H, moment[0], moment[1], moment[2], 0.0)
     impact = impacts.impact_of(load_law(laws, 0), state[0], state[1], state[2], state[3], when)
     out[0], out[1], out[2] = impact.wanted, impact.r, impact.parts
     out[3], out[4], out[5] = impact.recovery, impact.bounce, impact.before

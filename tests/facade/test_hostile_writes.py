@@ -75,6 +75,8 @@ def _same(a: Any, b: Any) -> bool:
         return np.array_equal(a, b, equal_nan=True)
     if isinstance(a, sx.Inertia):
         return isinstance(b, sx.Inertia) and np.array_equal(a.spatial_tensor, b.spatial_tensor)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
     return type(a) is type(b) and bool(a == b)
 
 

@@ -205,11 +205,13 @@ def bulk(cls, table, read):
         "friction": 0.1,
         "restitution": 0.9,
         "masses": 3.0,
+        "mass_properties": sx.Inertia(2.0, (0.1, 0, 0), np.diag([0.1, 0.2, 0.15])),
     }
     made = {}
     for member, name in names.items():
         entry = table[{"masses": "mass"}.get(member, member)]
-        value = np.array([values[member]])
+        value = values[member]
+        value = [value] if isinstance(value, sx.Inertia) else np.array([value])
         made[name] = Effect(
             lambda entry=entry: Bulk(entry.make(), read), put_bulk(name, value), entry.observe
         )

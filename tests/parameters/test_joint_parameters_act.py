@@ -337,6 +337,9 @@ def bulk(cls, read):
             continue
 
         def change(subject, name=name):
+            if name == "actuator_type":
+                subject.all.actuator_type = [Drive.PASSIVE, *subject.all.actuator_type[1:]]
+                return
             value = np.array(getattr(subject.all, name), np.float64)
             value.reshape(-1)[: np.size(VALUES[name])] = np.ravel(VALUES[name])
             setattr(subject.all, name, value)

@@ -442,10 +442,19 @@ PROJECTION = {
     "max_iterations": projection(max_iterations=1),
 }
 WORLD["closure_projection"] = PROJECTION["held"]
+
+
+def of_all(name, value, observe):
+    """One for each of the closures, of which there is one."""
+    return Effect(closed, lambda c: setattr(c._world.loop_closures, name, [value]), observe)
+
+
 CLOSURES = {
-    "enabled": Effect(
-        lambda: closed()._world, lambda w: setattr(w.loop_closures, "enabled", [False]), stepped(5)
-    )
+    "enabled": of_all("enabled", False, stepped(5)),
+    "dynamics": of_all("dynamics", RESIDUAL, stepped(5)),
+    "kinematics": of_all("kinematics", PROJECT, lambda c: c.compute_residual().norm),
+    "initial_tolerances": of_all("initial_tolerances", 1e-6, starts),
+    "runtime_policies": of_all("runtime_policies", sx.LoopClosureRuntimePolicy(enabled=False), stepped(5)),
 }
 
 

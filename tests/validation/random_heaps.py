@@ -11,7 +11,7 @@ import numpy as np
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import StepFailure
-from worldline._src.kernels.constraints.tables import CONVERGED
+from worldline._src.kernels.constraints.tables import CONVERGED, WEAKENED
 from worldline.collision import CollisionShape
 
 G = 9.81
@@ -58,6 +58,9 @@ class Outcome(NamedTuple):
     at_rest: float
     steps: int
     unconverged: int
+    """Steps that are not converged, beside those with less friction,"""
+    weakened: int
+    """which are reported as not converged too."""
     spin: float
 
     @property
@@ -141,23 +144,26 @@ def fall(case: Case, steps: int) -> Outcome:
     mass = sum(body.mass for body in world.rigid_bodies)
     # from the ground up: what falls has this to lose, and overlap has this to give
     allowed = start.total_energy * 1.02 + 1e-3 + _stored(case, world, mass)
-    highest, deepest, late, unconverged, spin = start.total_energy, 0.0, 0.0, 0, 0.0
+    highest, deepest, late, spin = start.total_energy, 0.0, 0.0, 0.0
+    unconverged = weakened = 0
     runtime = world._live()
     for k in range(steps):
         try:
             world.step()
         except StepFailure:
-            return Outcome(False, np.inf, allowed, deepest, late, k, unconverged, spin)
+            return Outcome(False, np.inf, allowed, deepest, late, k, unconverged, weakened, spin)
         report = world.compute_step_metrics()
         turns = np.linalg.norm(runtime.sim.fresh_velocities()[:, 3:], axis=1)
         spin = max(spin, case.h * float(turns.max()))
         if not np.isfinite(report.total_energy):
-            return Outcome(False, np.inf, allowed, deepest, late, k, unconverged, spin)
+            return Outcome(False, np.inf, allowed, deepest, late, k, unconverged, weakened, spin)
         highest = max(highest, report.total_energy)
         deepest = max(deepest, report.max_penetration_depth) if k > 0 else deepest
         late = max(late, report.max_penetration_depth) if k > 0.9 * steps else late
-        unconverged += not runtime.constraints.column["counter"][CONVERGED]
-    return Outcome(True, highest, allowed, deepest, late, steps, unconverged, spin)
+        counter = runtime.constraints.column["counter"]
+        weakened += counter[WEAKENED] > 0
+        unconverged += not counter[CONVERGED] and not counter[WEAKENED]
+    return Outcome(True, highest, allowed, deepest, late, steps, unconverged, weakened, spin)
 
 
 def _stored(case: Case, world: sx.World, mass: float) -> float:

@@ -41,7 +41,8 @@ def test_bodies_jammed_into_each_other_are_moved_and_not_thrown(seed, method, la
     for k in range(7):
         outcome = fall(case._replace(friction=case.friction * (1.0 + 1e-13 * k)), 12)
         assert outcome.finite and outcome.energy <= 0.9 * outcome.allowed, (k, outcome)
-        assert outcome.unconverged == 0, (k, outcome)
+        # some of these steps have less friction than asked for, and say so
+        assert outcome.unconverged == 0 and outcome.weakened <= 4, (k, outcome)
 
 
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 0.02])

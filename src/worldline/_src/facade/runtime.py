@@ -342,7 +342,7 @@ class Runtime:
     def perturb(self, **arrays: Array) -> None:
         """The same without checks, for differences: around a flat body no other inertia is one."""
         with self.guard:
-            self.model.perturb(arrays)
+            self.model._update(arrays)
             self.parameters_changed(arrays)
 
     def update_rows(self, rows: slice, numbers: dict[str, Array]) -> None:

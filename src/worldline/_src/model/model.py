@@ -445,10 +445,6 @@ class Model:
         """
         self._update(check_update(self, arrays))
 
-    def perturb(self, arrays: dict[str, np.ndarray]) -> None:
-        """Replace parameter arrays without checks: by numbers close to those of a model, for differences."""
-        self._update(arrays)
-
     def _update_rows(self, rows: slice, numbers: dict[str, Any]) -> None:
         """Replace some rows of parameter arrays with one for every body or degree of freedom, all or none.
 

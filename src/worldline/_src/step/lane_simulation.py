@@ -451,7 +451,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
             self._readings = LaneSensing(self, self._noise)
         return self._readings
 
-    def set_noise(self, noise: SensorNoise | None) -> None:
+    def _set_noise(self, noise: SensorNoise | None) -> None:
         """Have sensors read with this noise, or without any."""
         self._noise, self._readings = noise, None
 

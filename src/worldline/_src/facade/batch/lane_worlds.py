@@ -265,7 +265,7 @@ class LaneWorlds:
     def set_noise(self, seed: int | None, worlds: np.ndarray) -> None:
         """Have sensors read with the noise of a seed and of these indices of worlds; None for no noise."""
         self._noise = noise_of(self.template.model, seed, worlds)
-        self.sim.set_noise(self._noise)
+        self.sim._set_noise(self._noise)
         self._take_noise()
 
     def _take_noise(self) -> None:

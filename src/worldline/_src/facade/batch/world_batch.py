@@ -63,9 +63,8 @@ class WorldBatch(BatchPart):
 
     Every array has the world as its first dimension. The arrays of the batch itself (`joint_positions`,
     `controls` and so on) are the state: write into them, or assign to them, at any time. What is computed
-    from the state (poses, velocities, energies, contacts, sensors) is up to date after every write. Handles
-    by name (`multibodies`, `rigid_bodies`), `select` and `worlds` give read-only copies and write by
-    assignment.
+    from the state (poses, velocities, energies, contacts, sensors) is up to date after every write. Handles,
+    `multibodies` and `rigid_bodies`, `select` and `worlds` give read-only copies and write by assignment.
 
     A batch accepts what a World accepts. Worlds run in the lanes of a fixed layout, several in each
     instruction, where a step in lanes does what a step of the World does, and one by one on threads where it
@@ -597,8 +596,7 @@ class WorldBatch(BatchPart):
 
         Args:
             state: on the tangents of the states, (worlds, dimension of the tangent).
-            control: (worlds, control dimension); zero when None.
-            parameter: (worlds, numbers of `World.add_differentiable_parameter`); zero when None.
+            control, parameter: (worlds, control dimension), (worlds, parameters); zero when None.
             threads: processors to use, 0 for all.
         """
         return derivatives.apply_step_jvp(self, state, control, parameter, threads)
