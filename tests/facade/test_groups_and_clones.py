@@ -228,7 +228,7 @@ def test_clones_copy_the_geometry_of_shapes_and_share_nothing_that_changes(monke
 
 @pytest.mark.parametrize("of_clone", [False, True])
 def test_bodies_that_become_static_are_so_in_their_own_world_alone(of_clone) -> None:
-    """A world and its clone share what collision knows of bodies until one of them changes it."""
+    """A world and its clone share the tables of collision until one of them changes it."""
     world = sx.World()
     world.add_ground_plane()
     for k in range(3):
