@@ -5,7 +5,7 @@
 H = sum_k row_k^T row_k / d_k with row_k ending at column k: the order of elimination that keeps a tree's
 mass matrix free of fill-in, as every row only touches its ancestors. The matrix is stored densely in rows of
 whole packs and eliminated four rows at a time: one pass over the rows above for four. Packs and pairs of rows
-that the four do not touch are skipped, so a tree's sparsity is used without being told, and four rows begin
+that the four do not touch are skipped, so a tree's sparsity is used as it is found, and four rows begin
 at their first pack that is not zero, so that separate bodies cost what they are worth.
 """
 
