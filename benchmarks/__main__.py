@@ -9,7 +9,8 @@ import importlib
 import platform
 from pathlib import Path
 
-from benchmarks.saved import Keeper, save
+from benchmarks import everything
+from benchmarks.saved import Keeper
 
 NAMES = (
     "tree_dynamics",
@@ -19,6 +20,7 @@ NAMES = (
     "start_up",
     "stepping",
     "sensors",
+    "controllers",
     "derivatives",
     "dynamics_derivatives",
     "contact_scenes",
@@ -27,6 +29,7 @@ NAMES = (
     "many_robots",
     "lanes",
     "batches",
+    "precision",
     "layouts",
     "loading",
     "lcp",
@@ -48,14 +51,21 @@ def main() -> None:
         "names", nargs="*", choices=[*NAMES, *OTHERS, []], help=f"any of: {', '.join((*NAMES, *OTHERS))}"
     )
     parser.add_argument("--save", type=Path, help="file to keep the figures in")
+    parser.add_argument(
+        "--parts", nargs="+", choices=everything.PARTS, help="of everything: those to run; all by default"
+    )
+    parser.add_argument("--minutes", type=float, help="of everything: longest time of a part")
     arguments = parser.parse_args()
-    console = Keeper(width=110)
+    limits = {"parts": arguments.parts, "minutes": arguments.minutes}
+    limits = {name: value for name, value in limits.items() if value is not None}
+    if limits and arguments.names != ["everything"]:
+        parser.error("--parts and --minutes are for: python -m benchmarks everything")
+    # after each table: a run of all takes long, and may be interrupted
+    console = Keeper(width=110, path=arguments.save)
     console.print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}\n")
     for name in arguments.names or NAMES:
-        importlib.import_module(f"benchmarks.{name}").run(console)
-        # after each of them: a run of all takes long, and may be interrupted
-        if arguments.save is not None:
-            save(arguments.save, console.tables)
+        importlib.import_module(f"benchmarks.{name}").run(console, **limits)
+        console.save()
 
 
 main()

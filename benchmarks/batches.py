@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Robots of gymnasium in many worlds: `WorldBatch`, `LaneSimulation` and MuJoCo's threaded rollout.
+"""Robots of gymnasium in many worlds: `WorldBatch` in double and in single precision, `LaneSimulation` and
+MuJoCo's threaded rollout.
 
 1,024 worlds from the same states, that have run for a while, with constant random controls; all take turns.
 Then what a batch of ants holds in memory beyond state and controls, and what a call of `step` allocates.
@@ -71,27 +72,32 @@ def measure(text: str) -> list[str]:
     batch = started(text)
     own = batch._worlds.sim
     alone = LaneSimulation(batch.model, WORLDS, time_step=batch.time_step)
+    single = sx.WorldBatch(msd.from_str(text, format="mjcf"), WORLDS, layout="lanes", dtype=np.float32)
+    half = single._worlds.sim
     first = {name: getattr(own, name).copy() for name in ("q", "v", "activation", "kept")}
-    alone.control[:] = batch.controls
+    alone.control[:] = single.controls[:] = batch.controls
     job = mujoco_rollout(text, batch)
 
     def before() -> None:
         for name, numbers in first.items():
-            getattr(own, name)[:], getattr(alone, name)[:] = numbers, numbers
+            for sim in (own, alone, half):
+                getattr(sim, name)[:] = numbers
 
     each = microseconds_of(
         {
             "MuJoCo": job,
             "LaneSimulation": lambda: alone.step(STEPS, threads=THREADS),
             "WorldBatch": lambda: batch.step(STEPS, threads=THREADS),
+            "float32": lambda: single.step(STEPS, threads=THREADS),
             "one thread": lambda: batch.step(STEPS),
         },
         WORLDS * STEPS,
         before,
     )
     return [
-        *(f"{each[name]:.2f}" for name in ("MuJoCo", "LaneSimulation", "WorldBatch")),
+        *(f"{each[name]:.2f}" for name in ("MuJoCo", "LaneSimulation", "WorldBatch", "float32")),
         f"{each['MuJoCo'] / each['WorldBatch']:.2f}",
+        f"{each['MuJoCo'] / each['float32']:.2f}",
         f"{each['WorldBatch'] / each['LaneSimulation']:.3f}",
         f"{each['one thread'] / each['WorldBatch']:.2f}",
     ]
@@ -164,7 +170,8 @@ def run(console: Console) -> None:
     found = robots()
     table = table_of(
         f"us a step of a world, {WORLDS} worlds, {THREADS} threads",
-        "robot | MuJoCo | LaneSimulation | WorldBatch | over MuJoCo | over lanes | 1 thread / all",
+        "robot | MuJoCo | LaneSimulation | WorldBatch | float32 | over MuJoCo | float32 over MuJoCo "
+        "| over lanes | 1 thread / all",
     )
     for name, text in found.items():
         table.add_row(name, *measure(text))

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from benchmarks.timing import table_of
+from benchmarks.timing import mujoco_of, table_of
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.facade import derivatives
@@ -38,10 +38,7 @@ def _text(robot: str) -> str | None:
 
 def run(console: Console) -> None:
     """Print the table."""
-    try:
-        import mujoco
-    except ImportError:
-        console.print("derivatives: MuJoCo is not installed")
+    if (mujoco := mujoco_of(console)) is None:
         return
     table = table_of(
         "Jacobians of one step by state and actuator controls, microseconds",

@@ -3,20 +3,27 @@
 """The table of speed beside the peers in one run, as one page with pictures.
 
 `python -m benchmarks everything` runs the benchmarks of `PARTS` and writes `build/benchmarks/index.md`:
-every table with what is asked and what was measured, bars of the ratios to the peers, curves of what grows.
-The page names the machine, how many worlds an instruction steps in lanes, and versions. A part that fails
-is named on the page and the others run; the page is written after each of them. All of them take about ten
-minutes on a quiet machine with compiled kernels, and the loops of Pinocchio another two to build, once. With
-`--save docs/data/benchmarks.json`, `python -m benchmarks.saved` puts the figures into README.md and docs.
+first all that is asked with what was measured, best and median, then every table, bars of the ratios to the
+peers and curves of what grows. The page names the machine, how many worlds an instruction steps in lanes,
+and versions. Each part runs in a process of its own, for at most `--minutes`; a part that fails or takes
+longer is named on the page with the tables it made, and the others run.
+
+All of them take about ten minutes on a quiet machine with compiled kernels, and the loops of Pinocchio two
+more to build, once; `--parts sensors heaps` runs some of them. The Menagerie's robots need its folder in
+WORLDLINE_MENAGERIE, the C++ loops `pip install cmeel-eigen`. With `--save docs/data/benchmarks.json`,
+`python -m benchmarks.saved` puts the figures into README.md and docs.
 """
 
 from __future__ import annotations
 
-import importlib
+import json
 import re
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -25,6 +32,7 @@ from benchmarks.saved import Keeper, described
 PARTS = (
     "python_calls",
     "sensors",
+    "controllers",
     "real_robots",
     "heaps",
     "contact_scenes",
@@ -37,14 +45,85 @@ PARTS = (
     "collision",
 )
 FOLDER = Path("build") / "benchmarks"
+MINUTES = 10.0
+"""Longest time of a part."""
 _GROWS = ("bodies", "links", "robots")
 _RATIOS = ("ratio, best", "ratio", "C++ / ours", "one / asked")
+_MEDIANS = ("ratio, median", "median")
+
+
+class Goal(NamedTuple):
+    """A row of a table for which something is asked."""
+
+    table: str
+    row: str
+    asked: str
+    best: str
+    median: str
+    met: bool | None
+    """None where what is asked is no single number."""
 
 
 def number(cell: str) -> float | None:
     """The number that a cell begins with, None without one."""
     found = re.match(r"-?[\d,]*\.?\d+", cell)
     return float(found[0].replace(",", "")) if found else None
+
+
+def _label(table: dict[str, Any], row: Sequence[str], count: int) -> str:
+    """The words among the first cells of a row, or the first of them and what it counts."""
+    words = [cell for cell in row[:count] if cell and number(cell) is None]
+    return ", ".join(words) or f"{row[0]} {table['columns'][0]}"
+
+
+def _ratio_column(columns: list[str]) -> int | None:
+    return next((columns.index(name) for name in _RATIOS if name in columns), None)
+
+
+def _goal_of(table: dict[str, Any], row: list[str]) -> Goal | None:
+    """What is asked of a row; a plain number is a ratio, one with a unit a largest time."""
+    columns, title = table["columns"], table["title"]
+    if "one / asked" in columns:
+        # "1.19 x (1.5) below": ratio and goal in one cell, its median in the next
+        column = columns.index("one / asked")
+        asked = re.search(r"\(([\d.]+)\)", row[column])
+        if asked is None:
+            return None
+        met = "below" not in row[column]
+        best = f"{number(row[column])}"
+        return Goal(title, _label(table, row, 2), f"{asked[1]} x", best, row[column + 1], met)
+    if "asked" not in columns or not (asked_cell := row[columns.index("asked")]):
+        return None
+    wanted = number(asked_cell)
+    ratio = _ratio_column(columns)
+    if ratio is not None and re.fullmatch(r"[\d.]+", asked_cell):
+        after = next((k for k in range(ratio + 1, len(columns)) if columns[k] in _MEDIANS), ratio)
+        best = number(row[ratio])
+        met = None if best is None or wanted is None else best >= wanted
+        return Goal(title, _label(table, row, ratio), f"{asked_cell} x", row[ratio], row[after], met)
+    timed = next((columns.index(name) for name in ("best", "measured") if name in columns), None)
+    if timed is None:
+        return None
+    best, plain = number(row[timed]), re.fullmatch(r"[\d.]+( [a-z]+)?", asked_cell)
+    median = row[columns.index("median")] if "median" in columns else ""
+    met = None if best is None or wanted is None or plain is None else best <= wanted
+    return Goal(title, _label(table, row, timed), asked_cell, row[timed], median, met)
+
+
+def goals(tables: list[dict[str, Any]]) -> list[Goal]:
+    """All that is asked in these tables."""
+    found = (_goal_of(table, row) for table in tables for row in table["rows"])
+    return [goal for goal in found if goal is not None]
+
+
+def _summary(tables: list[dict[str, Any]]) -> str:
+    """All that is asked, in one table."""
+    words = {True: "yes", False: "**no**", None: ""}
+    lines = ["| what | asked | best | median | met |", "|---|---|---|---|---|"]
+    for goal in goals(tables):
+        what = f"{goal.table}: {goal.row}".replace("|", "/")
+        lines.append(f"| {what} | {goal.asked} | {goal.best} | {goal.median} | {words[goal.met]} |")
+    return "## Asked and measured\n\n" + "\n".join(lines)
 
 
 def _draw_bars(table: dict[str, Any], column: int, path: Path) -> bool:
@@ -56,8 +135,7 @@ def _draw_bars(table: dict[str, Any], column: int, path: Path) -> bool:
     for row in table["rows"]:
         ratio = number(row[column])
         if ratio is not None:
-            label = ", ".join(cell for cell in row[:column] if number(cell) is None) or row[0]
-            rows.append((label, ratio, None if asked is None else number(row[asked])))
+            rows.append((_label(table, row, column), ratio, None if asked is None else number(row[asked])))
     if not rows:
         return False
     figure = Figure(figsize=(8.0, 0.6 + 0.3 * len(rows)), layout="constrained")
@@ -80,9 +158,9 @@ def _draw_curves(table: dict[str, Any], path: Path) -> bool:
     from matplotlib.figure import Figure
 
     names = table["columns"]
-    if names[0] not in _GROWS or len(table["rows"]) < 3:
-        return False
     counts = [number(row[0]) for row in table["rows"]]
+    if names[0] not in _GROWS or len(counts) < 3 or len(set(counts)) < len(counts):
+        return False
     figure = Figure(figsize=(6.0, 3.5), layout="constrained")
     axes = figure.add_subplot()
     for k, name in enumerate(names[1:], start=1):
@@ -104,11 +182,12 @@ def write_page(folder: Path, tables: list[dict[str, Any]], failures: list[str]) 
     parts = ["# Speed beside the peers", described()]
     if failures:
         parts.append("Not measured:\n\n" + "\n".join(f"- {failure}" for failure in failures))
+    parts.append(_summary(tables))
     for k, table in enumerate(tables):
         cells = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
         lines = ["| " + " | ".join(cell.replace("|", "/") or " " for cell in row) + " |" for row in cells]
         part = f"## {table['title']}\n\n" + "\n".join(lines)
-        ratio = next((table["columns"].index(name) for name in _RATIOS if name in table["columns"]), None)
+        ratio = _ratio_column(table["columns"])
         picture = folder / f"table_{k}.png"
         if ratio is not None and _draw_bars(table, ratio, picture):
             part += f"\n\n![ratios]({picture.name})"
@@ -121,18 +200,33 @@ def write_page(folder: Path, tables: list[dict[str, Any]], failures: list[str]) 
     return page
 
 
-def run(console: Console) -> None:
-    """Run all parts and write the page after each of them."""
+def _measure(name: str, folder: Path, minutes: float) -> tuple[list[dict[str, Any]], str]:
+    """The tables of a part that runs in a process of its own, and what kept it from its end."""
+    kept = folder / f"{name}.json"
+    kept.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "benchmarks", name, "--save", str(kept)]
+    failure = ""
+    try:
+        status = subprocess.run(command, check=False, timeout=60.0 * minutes).returncode
+        if status:
+            failure = f"{name}: ended with status {status}; the console says why"
+    except subprocess.TimeoutExpired:
+        failure = f"{name}: not done within {minutes:g} minutes"
+    return json.loads(kept.read_text("utf-8"))["tables"] if kept.exists() else [], failure
+
+
+def run(console: Console, parts: Sequence[str] = PARTS, minutes: float = MINUTES) -> None:
+    """Run parts one after another and write the page after each of them."""
     keeper = console if isinstance(console, Keeper) else Keeper(width=110)
-    first, failures, page = len(keeper.tables), [], FOLDER / "index.md"
-    for name in PARTS:
+    first, failures, begin = len(keeper.tables), [], time.perf_counter()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in parts:
         start = time.perf_counter()
-        try:
-            importlib.import_module(f"benchmarks.{name}").run(keeper)
-        except Exception as failure:
-            # a peer that is missing or fails must not cost the figures of the others; the page says so
-            failures.append(f"{name}: {type(failure).__name__}: {failure}")
-            console.print(f"{name} failed: {failure}")
+        tables, failure = _measure(name, FOLDER, minutes)
+        keeper.tables += tables
+        if failure:
+            failures.append(failure)
+            console.print(failure)
         page = write_page(FOLDER, keeper.tables[first:], failures)
-        console.print(f"{name}: {time.perf_counter() - start:.0f} s\n")
-    console.print(f"written: {page}")
+        console.print(f"{name}: {time.perf_counter() - start:.0f} s, written: {page}\n")
+    console.print(f"all parts: {(time.perf_counter() - begin) / 60.0:.1f} minutes")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -24,11 +25,19 @@ def build(
 
     None where there is no compiler, the package has no headers, or it does not compile.
     """
+    # headers may be installed elsewhere than the library
+    elsewhere = [Path(path) / "cmeel.prefix" / "include" / "eigen3" for path in sys.path]
     prefix = next((p for p in Path(str(peer.__file__)).parents if p.name == "cmeel.prefix"), None)
     compiler = shutil.which("g++") or shutil.which("clang++")
     if prefix is None or compiler is None:
         return None
-    folders = [prefix / "include", prefix / "include" / "eigen3", Path("/usr/include/eigen3"), *headers]
+    folders = [
+        prefix / "include",
+        prefix / "include" / "eigen3",
+        Path("/usr/include/eigen3"),
+        *headers,
+        *elsewhere,
+    ]
     command = [compiler, "-std=c++17", "-O3", "-DNDEBUG", "-march=native", "-o", str(program), *defines]
     command += [str(source), *(f"-I{path}" for path in folders)]
     command += [f"-L{prefix / 'lib'}", f"-l{library}", f"-Wl,-rpath,{prefix / 'lib'}"]

@@ -39,15 +39,23 @@ PEERS = ("numpy", "numba", "mujoco", "pin", "coal")
 
 
 class Keeper(Console):
-    """A console that also keeps the tables that are printed."""
+    """A console that also keeps the tables that are printed, in a file if one is named."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, path: Path | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self.tables: list[dict[str, Any]] = []
+        self.path, self.tables = path, list[dict[str, Any]]()
 
     def print(self, *objects: Any, **options: Any) -> None:
-        self.tables += [_kept(item) for item in objects if isinstance(item, Table)]
+        tables = [_kept(item) for item in objects if isinstance(item, Table)]
+        self.tables += tables
         super().print(*objects, **options)
+        if tables:
+            self.save()
+
+    def save(self) -> None:
+        """Write the tables of so far to the file."""
+        if self.path is not None:
+            save(self.path, self.tables)
 
 
 def _kept(table: Table) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from rich.console import Console
 from rich.table import Table
 
 
@@ -17,6 +19,16 @@ def table_of(title: str, columns: str) -> Table:
     for k, column in enumerate(columns.split(" | ")):
         table.add_column(column, justify="right" if k else "left")
     return table
+
+
+def mujoco_of(console: Console) -> Any:
+    """The module of MuJoCo; None where it is not installed, which is printed."""
+    try:
+        import mujoco
+    except ImportError:
+        console.print("MuJoCo is not installed")
+        return None
+    return mujoco
 
 
 def best_of(
@@ -45,30 +57,32 @@ def turns_of(
     rounds: int = 15,
     least: float = 0.02,
     before: Callable[[], object] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, np.ndarray]:
     """Times of each job [s] in every turn; jobs take turns so that all meet the same disturbances.
 
     `before` runs ahead of every job and is not timed; a job is then not repeated within a turn.
+    `clock` may be `time.process_time`, which other programs disturb less.
     """
     repeats = {}
     for name, job in jobs.items():
         if before is not None:
             before()
         job()
-        start = time.perf_counter()
+        start = clock()
         if before is None:
             job()
-        spent = time.perf_counter() - start
+        spent = clock() - start
         repeats[name] = 1 if before is not None else max(1, int(least / max(spent, 1e-9)))
     times = {name: np.zeros(rounds) for name in jobs}
     for turn in range(rounds):
         for name, job in jobs.items():
             if before is not None:
                 before()
-            start = time.perf_counter()
+            start = clock()
             for _ in range(repeats[name]):
                 job()
-            times[name][turn] = (time.perf_counter() - start) / repeats[name]
+            times[name][turn] = (clock() - start) / repeats[name]
     return times
 
 

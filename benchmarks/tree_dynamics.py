@@ -26,7 +26,9 @@ from rich.table import Table
 import worldline.model as wm
 from benchmarks import peers_in_cpp
 from benchmarks.pinocchio_models import from_pinocchio, pinocchio_model, to_pinocchio
+from benchmarks.real_robots import urdf_file
 from benchmarks.timing import best_of, turns_of
+from worldline import msd
 from worldline._src.step.samples import chain, humanoid
 
 WORLDS = 1024
@@ -161,6 +163,21 @@ def measure(name: str, model: wm.Model, table: Table, program: Path | None) -> N
         table.add_row(name, label, f"{t['theirs']:.2f}", f"{t['one']:.2f}", f"{t['lanes']:.2f}", *shown)
 
 
+def talos_model() -> wm.Model | None:
+    """Talos on a free base, links without joints merged; None where its file is not installed."""
+    path = urdf_file("talos_data/robots/talos_full_v2.urdf")
+    if path is None:
+        return None
+    scene = msd.from_file(path)
+    scene.hierarchy.bodies[0].free = msd.FreeJoint()
+    scene.compile_options.fuse_static = True
+    model = msd.build(scene)
+    # Pinocchio's algorithms know no passive forces
+    none = np.zeros(model.joint_dof_count)
+    model.update(joint_damping=none, joint_stiffness=none, joint_armature=none)
+    return model
+
+
 def run(console: Console) -> None:
     """Print the table."""
     table = Table(title=f"tree algorithms, microseconds per evaluation, {WORLDS} states, one thread")
@@ -173,4 +190,10 @@ def run(console: Console) -> None:
         measure(f"chain of {n}", chain(n), table, program)
         table.add_section()
     measure("humanoid of 38", humanoid(), table, program)
+    talos = talos_model()
+    if talos is None:
+        console.print("example-robot-data is not installed: no row of Talos")
+    else:
+        table.add_section()
+        measure("Talos", talos, table, program)
     console.print(table)

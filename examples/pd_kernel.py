@@ -15,12 +15,16 @@ LINK = '<body name="link_{k}" pos="{x} 0 0"><joint name="joint_{k}" axis="0 1 0"
 LINK += '<geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02" mass="0.3"/>'
 
 
-def arm() -> sx.World:
+def text() -> str:
+    """A chain of links with a motor at every joint."""
     links = "".join(LINK.format(k=k, x=0.2 if k else 0.0) for k in range(LINKS)) + "</body>" * LINKS
     motors = "".join(f'<motor name="motor_{k}" joint="joint_{k}"/>' for k in range(LINKS))
     world = f'<option timestep="0.001"/><worldbody>{links}</worldbody>'
-    text = f"<mujoco>{world}<actuator>{motors}</actuator></mujoco>"
-    return sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    return f"<mujoco>{world}<actuator>{motors}</actuator></mujoco>"
+
+
+def arm() -> sx.World:
+    return sx.World.from_scene(msd.from_str(text(), format="mjcf"))
 
 
 @worldline.kernel

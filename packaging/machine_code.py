@@ -93,17 +93,30 @@ def build_level(options: argparse.Namespace) -> None:
 
 
 def compile_missing(chosen: list[Unit], label: str, jobs: int) -> None:
-    """Compile what is not in the cache, and say how far it is."""
+    """Compile what is not in the cache, and say how far it is.
+
+    On one line of a terminal, with the time left; elsewhere, as in logs, on a line for each function.
+    """
     todo = [unit for unit in chosen if not kernel_cache.is_cached(unit.function, unit.variant)]
-    start, done = time.perf_counter(), 0
+    start, done, drawn = time.perf_counter(), 0, 0
+    on_terminal = sys.stdout.isatty()
 
     def report(unit: Unit, seconds: float) -> None:
-        nonlocal done
+        nonlocal done, drawn
         done += 1
         passed = time.perf_counter() - start
-        print(f"{label}: {done} of {len(todo)}, {passed:.0f} s, {unit.label} in {seconds:.1f} s", flush=True)
+        left = passed / done * (len(todo) - done)
+        text = f"{label}: {done} of {len(todo)} in {passed:.0f} s, at most {left:.0f} s left"
+        text += f"; {unit.label} took {seconds:.1f} s"
+        print(f"\r{text.ljust(drawn)}" if on_terminal else text, end="" if on_terminal else "\n", flush=True)
+        drawn = len(text)
 
     compile_ahead.compile_all(todo, jobs, report)
+    took = time.perf_counter() - start
+    end = (
+        f"{label}: {len(chosen)} functions, {len(todo)} of them compiled in {took:.0f} s by {jobs} processes"
+    )
+    print(f"\r{end.ljust(drawn)}" if drawn and on_terminal else end, flush=True)
 
 
 def link(chosen: list[Unit], library: Path, options: argparse.Namespace) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,13 @@ from worldline import simulation as sx
 INTEGRATORS = ("Euler", "implicitfast", "RK4")
 TOLERANCE = 1e-6
 """Largest error of an entry, over the largest entry of its column or one."""
+
+
+def add_parameters(world: sx.World, names: dict[Any, str]) -> None:
+    """Differentiate by parameters of objects, named as in `PhysicalParameter`."""
+    for owner, chosen in names.items():
+        for name in chosen.split():
+            world.add_differentiable_parameter(owner, sx.PhysicalParameter[name])
 
 
 class Result(NamedTuple):

@@ -23,25 +23,10 @@ from worldline._src.kinds import float64
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="there is no compiler")
 
-STAGES = """
-from worldline._src.jit import stage
-
-@stage
-def first_of_four(m, c, args, d):
-    d[0] = 1.0
-
-@stage
-def second_of_four(m, c, args, d):
-    d[1] = 2.0
-
-@stage
-def third_of_four(m, c, args, d):
-    d[2] = 3.0
-
-@stage
-def last_of_four(m, c, args, d):
-    d[3] = 4.0
-"""
+NAMES = ("first_of_four", "second_of_four", "third_of_four", "last_of_four")
+STAGES = "from worldline._src.jit import stage\n" + "".join(
+    f"\n@stage\ndef {name}(m, c, args, d):\n    d[{k}] = {k + 1}.0\n" for k, name in enumerate(NAMES)
+)
 PROGRAM = """
 import time
 import numpy as np

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in the docstrings of the array layer run, and everything public is documented."""
+"""The examples in the docstrings of both layers run, and everything public of the array layer is documented."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ import inspect
 import pytest
 
 import worldline.model as wm
+from worldline import simulation as sx
+from worldline.simulation import compute, state
 
 PUBLIC = {name: getattr(wm, name) for name in wm.__all__}
-MODULES = sorted({wm.__name__} | {item.__module__ for item in PUBLIC.values()})
+SIMULATION = [getattr(module, name) for module in (sx, state, compute) for name in module.__all__]
+CLASSES = {base for item in SIMULATION if inspect.isclass(item) for base in item.__mro__}
+# methods that a part of an object carries out are documented there
+PARTS = [f for item in CLASSES for f in vars(item).values() if inspect.isfunction(f)]
+MODULES = sorted(
+    {module.__name__ for module in (wm, sx, state, compute)}
+    | {getattr(item, "__module__", None) or "" for item in (*PUBLIC.values(), *SIMULATION, *CLASSES, *PARTS)}
+)
+MODULES = [name for name in MODULES if name.startswith("worldline")]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import worldline
@@ -22,9 +23,10 @@ from worldline._src.duals.parameter_kind import DUAL7_OWN
 from worldline._src.errors import MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
-from worldline._src.step import constraint_stages, dual_step, stages, step_derivatives
+from worldline._src.step import constraint_stages, dual_step, fixed_constraints, stages, step_derivatives
 from worldline._src.step.island_stages import solve_islands
-from worldline._src.step.step_table import LOG, USER, StepPlan, rows_of
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import LOG, USER, in_line, rows_of
 
 try:
     from render.needs import WHY_NOT
@@ -61,9 +63,10 @@ robots = sx.WorldBatch(world, 3)
 robots.step(20)
 numbers += robots.joint_positions.ravel().tolist()
 
-batch = wm.LaneSimulation(msd.build(msd.from_str({hopper!r}, format="mjcf")), 5)
-batch.step(100)
-numbers += batch.q.ravel().tolist() + batch.v.ravel().tolist()
+for dtype in ("float64", "float32"):
+    batch = wm.LaneSimulation(msd.build(msd.from_str({hopper!r}, format="mjcf")), 5, dtype=dtype)
+    batch.step(100)
+    numbers += batch.q.ravel().tolist() + batch.v.ravel().tolist()
 numbers += lcp.Dantzig().solve(lcp.LcpProblem([[2, 1], [1, 2]], [5, 6])).x.tolist()
 {draw}
 print(json.dumps([number.hex() for number in numbers]))
@@ -316,10 +319,17 @@ def test_features_are_those_the_compiler_sees():
         assert (name in processor.flags()) == bool(features.get(name)), name
 
 
+NAMES = """
+from worldline._src.cli.compile_units import units
+every = ("float", "lanes4", "lanes8", "single8", "single16", "dual", "dual7")
+print(*{unit.function.__name__ for scalar in every for unit in units(scalar)})
+"""
+
+
 def test_everything_that_is_compiled_is_a_unit():
     """A function that is missing in the list would be missing in wheels."""
-    every = ("float", "lanes4", "lanes8", "dual", "dual7")
-    found = {unit.function.__name__ for scalar in every for unit in units(scalar)}
+    # in a process of its own: what another test imports is among the units too
+    found = set(run(NAMES, PACKAGE.parent).stdout.split())
     for path in sorted((PACKAGE / "_src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
@@ -327,11 +337,22 @@ def test_everything_that_is_compiled_is_a_unit():
                 assert not made & {"stage", "entry"} or node.name in found, f"{path.name}: {node.name}"
 
 
+@pytest.mark.parametrize("scalar", ["lanes4", "lanes8own", "single16", "single8own"])
+def test_stages_of_lanes_are_units(scalar):
+    """Whatever a model has: conditions of the step table in any combination that lanes do not refuse."""
+    listed, rng = {unit.function.__name__ for unit in units(scalar)}, np.random.default_rng(0)
+    names = (*fixed_constraints._ALL, "runge_kutta")
+    for _ in range(500):
+        chosen = dict(zip(names, rng.random(len(names)) < 0.5, strict=True)) | {"fixed": True}
+        needed = {row.stage.function.__name__ for row in in_line(StepPlan(**chosen))}
+        assert needed <= listed, chosen
+
+
 def test_stages_of_derivatives_are_units():
     """Each step of the table that derivatives do not refuse has its stages among the units of dual numbers."""
     listed = {unit.function.__name__ for unit in units("dual7")}
     plain = [unit.function.__name__ for unit in units("dual7") if unit.variant != DUAL7.name]
-    assert plain == ["settle_islands"] and units("dual7")[-1].variant == PLAIN.name
+    assert plain == ["settle_islands", "settle_every_island"] and units("dual7")[-1].variant == PLAIN.name
     flags = [name for name in StepPlan._fields if name not in step_derivatives._REFUSED and name != "fixed"]
     refused = [name for name in StepPlan._fields if name not in flags]
     for off in [None, *flags]:
@@ -350,6 +371,7 @@ def test_stages_of_derivatives_are_units():
     assert {unit.variant for unit in units("dual7own")} == {DUAL7_OWN.name}
     assert {name for name in listed - by_parameters if "linear" not in name and "residual" not in name} == {
         "relax_islands",
+        "settle_every_island",
         "settle_islands",
     }
     assert not listed & {
@@ -369,7 +391,7 @@ def test_compiled_code_needs_nothing_of_the_compiler(expected, tmp_path):
             kept = kernel_cache.read(unit.function, unit.variant)
             if kept is not None:
                 wanted |= {(name, unit.label) for name in undefined(kept[0], tmp_path / "one.o")}
-    assert {name for name, _ in wanted} <= {"pow", "memset", "memcpy", "memmove"}, sorted(wanted)
+    assert {name for name, _ in wanted} <= {"pow", "powf", "memset", "memcpy", "memmove"}, sorted(wanted)
 
 
 def undefined(image: bytes, file: Path) -> set[str]:

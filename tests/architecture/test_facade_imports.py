@@ -30,7 +30,7 @@ HANDLES = set(
     replay_page rigid_body shapes subsets subtrees world_joint""".split()
 )
 BATCH = set(
-    """array_fields checkpoints derivatives fields functions handles lane_worlds noise own_parameters parameters
+    """array_fields checkpoints derivatives fields functions handles lane_worlds layouts noise own_parameters parameters
     selection thread_worlds world_batch""".split()
 )
 FAMILIES = ({f"facade.{name}" for name in HANDLES}, {f"facade.batch.{name}" for name in BATCH})

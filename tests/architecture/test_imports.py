@@ -15,7 +15,7 @@ from processes import loaded_by, output_of
 SOURCE = Path(worldline.__file__).parent / "_src"
 
 # lowest first; a package imports itself and what stands before it in one of these chains
-FIRST = "named_tuple later errors masked keywords "
+FIRST = "named_tuple later errors masked keywords linear_algebra "
 LOWEST = (
     FIRST + "progress processor kernel_cache machine_code kinds operands contraction compiler helpers jit "
     "derived_stages compile_ahead scalar duals spatial kernels "

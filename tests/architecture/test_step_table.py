@@ -12,10 +12,10 @@ import step_pages
 
 from worldline._src.jit import Stage
 from worldline._src.step import step_table
+from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_table import (
     TABLE,
     Phase,
-    StepPlan,
     called_stages,
     forward_stages,
     in_line,
@@ -51,9 +51,10 @@ def test_conditions_are_over_the_plan(row):
         ALL._replace(fixed=False, runge_kutta=True, variational=False, split=False),
         StepPlan(**dict.fromkeys(LANES, True)),
         StepPlan(variational=True, prescribed=True),
+        ALL._replace(fixed=False, runge_kutta=False),
         StepPlan(),
     ],
-    ids=["one world", "adhesion", "runge-kutta", "lanes", "variational", "bare"],
+    ids=["one world", "adhesion", "runge-kutta", "lanes", "variational", "variational, all", "bare"],
 )
 def test_whatever_is_read_was_written_before(plan):
     """What no stage of a plan writes is constant, such as transmissions of motors on joints."""
@@ -62,6 +63,17 @@ def test_whatever_is_read_was_written_before(plan):
     for row in rows:
         assert words(row.reads) & written <= made, row.stage.name
         made |= words(row.writes)
+
+
+def test_forces_half_way_are_evaluated_before_every_solution_of_the_variational_equations():
+    for plan, passes in ((StepPlan(tendons=True), 4), (StepPlan(actuators=True, closed_loops=True), 10)):
+        names = [row.stage.name for row in in_line(plan._replace(variational=True))]
+        solved = [k for k, name in enumerate(names) if name == "variational_solve"]
+        assert len(solved) == passes and all(names[k - 1] == "keep_middle_forces" for k in solved)
+        force = "tendon_forces" if plan.tendons else "actuator_forces"
+        assert names.count(force) == names.count("variational_middle") == passes
+    names = [row.stage.name for row in in_line(StepPlan(variational=True, drives=True, closed_loops=True))]
+    assert names.count("variational_solve") == 7 and "variational_middle" not in names
 
 
 @pytest.mark.parametrize("fixed", [False, True])

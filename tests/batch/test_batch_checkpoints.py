@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from batch_scenes import BOXES, hard_world, lane_batch, robot, scatter, thread_batch
 
-from worldline import SceneError
+from worldline import SceneError, msd
 from worldline import simulation as sx
 from worldline.model import ModelBuilder
 
@@ -119,3 +119,66 @@ def test_files_that_do_not_fit_are_refused_and_change_nothing(tmp_path):
     assert np.array_equal(batch.joint_positions, now)
     batch.load(tmp_path / "a")
     assert np.array_equal(batch.joint_positions, before)
+
+
+@pytest.mark.parametrize("source", [hard_world, blocks])
+def test_a_checkpoint_of_threads_says_which_worlds_are_frozen(source, tmp_path):
+    """Worlds with a description and those of a model alone; frozen and moving ones in one file."""
+    batch = sx.WorldBatch(source(), 2, layout="threads", divergence_policy="freeze")
+    batch.save(tmp_path / "moving")
+    batch.joint_velocities[1, 0] = 1e200
+    batch.step(2)
+    assert batch.frozen.tolist() == [False, True]
+    batch.save(tmp_path / "frozen")
+    batch.load(tmp_path / "moving")
+    assert not batch.frozen.any()
+    batch.load(tmp_path / "frozen")
+    assert batch.frozen.tolist() == [False, True]
+
+
+def test_worlds_of_a_model_keep_broken_welds_and_controls(tmp_path):
+    scene = robot("", BOXES)
+    weld = scene.equality_constraint_set.welds[0]
+    weld.active, weld.break_force = True, 1e-3
+    model = msd.build(scene)
+    batch, other = (sx.WorldBatch(model, 2, layout="threads") for _ in range(2))
+    batch.controls[:] = [[0.2, 0.3], [0.4, 0.5]]
+    # the boxes fall, and the weld breaks when the lower one lands
+    batch.step(200)
+    other.step(1)
+    batch.save(tmp_path / "broken")
+    other.load(tmp_path / "broken")
+    assert np.array_equal(other.controls, batch.controls)
+    batch.step(50)
+    other.step(50)
+    assert np.array_equal(batch.joint_positions, other.joint_positions)
+
+
+def test_fingerprints_differ_by_seed_and_parameters():
+    batch = lane_batch(2)
+    plain = batch.fingerprint()
+    batch.sensor_noise_seed = 3
+    seeded = batch.fingerprint()
+    batch.sensor_noise_seed = 4
+    assert len({plain, seeded, batch.fingerprint()}) == 3
+    batch.sensor_noise_seed = None
+    assert batch.fingerprint() == plain
+    trunk = next(name for name in batch.parameters if name.endswith("trunk.mass"))
+    batch.parameters[trunk] = [4.0, 4.5]
+    assert batch.fingerprint(0) != batch.fingerprint(1)
+    with pytest.raises(ValueError, match="at least 1"):
+        batch.fingerprint([])  # type: ignore[arg-type]
+
+
+def test_fingerprints_differ_by_options_and_by_time():
+    world = sx.World.from_scene(robot())
+    first = sx.WorldBatch(world, 2).fingerprint()
+    assert sx.WorldBatch(world, 2).fingerprint() == first
+    world.contact_sweeps += 1
+    assert sx.WorldBatch(world, 2).fingerprint() != first
+    empty = sx.World(gravity=(0.0, 0.0, 0.0))
+    empty.add_rigid_body("still")
+    batch = sx.WorldBatch(empty, 2)
+    start = batch.fingerprint()
+    batch.step()
+    assert batch.fingerprint() != start

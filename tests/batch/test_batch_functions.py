@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import worldline
+from facade.test_kernels import swing
 from worldline import msd, ops
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, BusyError, CapabilityError, NotFoundError
@@ -23,12 +24,6 @@ SWING = """<mujoco><option timestep="0.002"/><worldbody>
     <body name="arm"><joint name="hinge" axis="0 1 0" damping=".1"/>
       <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass=".2"/></body></worldbody>
   <actuator><motor name="m" joint="hinge" gear="2"/></actuator></mujoco>"""
-
-
-@worldline.kernel
-def swing(step):
-    sine, _ = ops.sincos(10.0 * step.time)
-    step.control[step.actuators[0]] = step.parameters[0] * sine - 0.1 * step.v[step.dofs[0]]
 
 
 @worldline.kernel

@@ -245,6 +245,7 @@ def test_a_world_that_cannot_go_on_stays_in_time_with_the_others(layout):
     batch.step(20)
     assert [failure.world for failure in batch.failures] == [1] and batch.frozen.tolist() == [False, True]
     assert batch.frame.tolist() == [20, 20] and batch.time[0] == batch.time[1]
+    assert "frozen" in batch.failures[0].outcome
 
 
 @pytest.mark.parametrize("layout", ["lanes", "threads"])

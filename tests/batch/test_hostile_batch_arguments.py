@@ -176,3 +176,20 @@ def test_net_forces_on_two_bodies_that_touch_are_opposite():
     row = np.array([[1.0, 2.0, 3.0]])
     made = sx.BatchContacts(one, one, zero, one, zero, row, row, np.array([0.1]), row)
     assert made.net_forces(1, 2).tolist() == [[[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]]
+
+
+def test_numbers_of_worlds_and_bodies_have_room_for_all_indices():
+    row, none = np.zeros((2, 3)), np.zeros(0, np.int64)
+    bodies, ground = np.array([2, 4]), np.array([-1, -1])
+    made = sx.BatchContacts(np.array([0, 3]), bodies, ground, bodies, ground, row, row, np.zeros(2), row)
+    assert made.counts(4).tolist() == [1, 0, 0, 1] and made.net_forces(4, 5).shape == (4, 5, 3)
+    for call in (lambda: made.counts(3), lambda: made.net_forces(3, 5)):
+        with pytest.raises(ValueError, match="num_worlds must be at least 4, got 3"):
+            call()
+    with pytest.raises(ValueError, match="num_bodies must be at least 5, got 4"):
+        made.net_forces(4, 4)
+    with pytest.raises(ValueError, match="got 2147483648"):
+        made.counts(2**31)
+    flat = np.zeros((0, 3))
+    empty = sx.BatchContacts(none, none, none, none, none, flat, flat, np.zeros(0), flat)
+    assert empty.counts(0).tolist() == [] and empty.net_forces(2, 0).shape == (2, 0, 3)

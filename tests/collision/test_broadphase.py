@@ -15,6 +15,12 @@ from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, MOVED, PAIR
 from worldline.collision import CollisionShape
 
 
+def empty():
+    """A detector and a group without shapes."""
+    detector = NativeDetector()
+    return detector, detector.create_group()
+
+
 def boxes_that_meet(scene, count):
     """All pairs of boxes that overlap, by looking at every pair."""
     box = scene.arenas.column["box"]
@@ -25,8 +31,7 @@ def boxes_that_meet(scene, count):
 
 def test_pairs_are_those_of_brute_force_step_after_step():
     rng = np.random.default_rng(0)
-    detector = NativeDetector()
-    group = detector.create_group()
+    detector, group = empty()
     count = 300
     for k in range(count):
         r = 0.05 * 10 ** rng.uniform(0, 1)
@@ -56,8 +61,7 @@ def test_pairs_are_those_of_brute_force_step_after_step():
 
 def test_candidates_do_not_depend_on_history():
     rng = np.random.default_rng(1)
-    detector = NativeDetector()
-    group = detector.create_group()
+    detector, group = empty()
     for _ in range(100):
         group.add(CollisionShape.sphere(0.2))
     poses = np.hstack([rng.random((100, 3)) * 2.0, np.tile([0, 0, 0, 1.0], (100, 1))])
@@ -73,8 +77,7 @@ def test_candidates_do_not_depend_on_history():
 def test_fast_shapes_above_half_spaces():
     # shapes that leave their boxes every few steps, along either normal, and turn back
     rng = np.random.default_rng(2)
-    detector = NativeDetector()
-    group = detector.create_group()
+    detector, group = empty()
     count = 60
     for _ in range(count):
         group.add(CollisionShape.sphere(0.1))
@@ -104,8 +107,7 @@ def test_fast_shapes_above_half_spaces():
 def test_without_room_for_all_pairs(room):
     # what a step does with less room than it needs: no list, and pairs that do not fit are left out
     rng = np.random.default_rng(2)
-    detector = NativeDetector()
-    group = detector.create_group()
+    _, group = empty()
     group.add(CollisionShape.plane(), static=True)
     for k in range(60):
         group.add(CollisionShape.sphere(0.1), static=k % 7 == 0)
@@ -133,8 +135,7 @@ def test_without_room_for_all_pairs(room):
 
 @pytest.fixture
 def three():
-    detector = NativeDetector()
-    group = detector.create_group()
+    detector, group = empty()
     items = [group.add(CollisionShape.sphere(1.0), pose=(0.5 * k, 0, 0, 0, 0, 0, 1)) for k in range(3)]
     return detector, group, items
 
@@ -175,8 +176,7 @@ def test_self_collision_off(three):
 
 
 def test_masks():
-    detector = NativeDetector()
-    group = detector.create_group()
+    detector, group = empty()
     group.add(CollisionShape.sphere(1.0), collide_group=1, collide_with=2)
     group.add(CollisionShape.sphere(1.0), collide_group=2, collide_with=0)
     group.add(CollisionShape.sphere(1.0), collide_group=4, collide_with=0)
@@ -185,8 +185,7 @@ def test_masks():
 
 
 def test_shapes_of_one_object_do_not_touch():
-    detector = NativeDetector()
-    group = detector.create_group()
+    detector, group = empty()
     group.add([CollisionShape.sphere(1.0), CollisionShape.box((1, 1, 1))])
     assert len(detector.collide(group)) == 0
     group.add(CollisionShape.sphere(1.0), pose=(0, 0, 1.5, 0, 0, 0, 1))

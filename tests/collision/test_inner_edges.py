@@ -82,3 +82,31 @@ def test_normals_of_a_flat_ground_point_up(ground, kind, overlap):
             assert len(found) == 4
         elif kind in ("sphere", "ellipsoid"):
             assert len(found) == 1
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "ellipsoid"])
+def test_a_shape_deep_in_a_valley_is_as_deep_as_along_its_normal(kind):
+    """Beneath the crease neither slope has the lowest point above it, and the walls between cells are nearest.
+
+    With slopes z = |x| the depth of the lowest point l along a normal n of a slope is -n . l.
+    """
+    x = np.linspace(-SIDE / 2, SIDE / 2, CELLS + 1)
+    heights = np.tile(np.abs(x), (CELLS + 1, 1))
+    valley = CollisionShape.height_field(heights, (SIDE, SIDE), base=2.0)
+    group = DETECTOR.create_group()
+    group.add(valley, static=True)
+    # the capsule lies along the valley: all have the lowest point of an ellipsoid across it
+    across, up = {"sphere": (0.3, 0.3), "capsule": (0.2, 0.2), "ellipsoid": (0.4, 0.2)}[kind]
+    shape = CollisionShape.capsule(0.2, 0.1) if kind == "capsule" else SHAPES[kind][0]
+    item = group.add(shape)
+    turned = (0.5**0.5, 0.0, 0.0, 0.5**0.5) if kind == "capsule" else (0.0, 0.0, 0.0, 1.0)
+    for sunk in (0.15, 0.3, 0.45):
+        for off in (-0.02, 0.01, 0.04):
+            item.pose = (off, 0.27, -sunk, *turned)
+            found = DETECTOR.collide(group)
+            assert len(found) > 0
+            for normal, depth in zip(found.normals, found.depths, strict=True):
+                assert np.allclose(np.abs(normal), [0.5**0.5, 0, 0.5**0.5], rtol=0, atol=1e-12)
+                reach = np.hypot(across * normal[0], up * normal[2])
+                expected = reach - normal @ (off, 0.0, -sunk)
+                assert normal[2] > 0.0 and np.isclose(depth, expected, rtol=0, atol=1e-9)

@@ -147,7 +147,8 @@ def test_every_sweep_is_that_of_the_method(seed):
     rows = np.arange(0, 30, 3)
     A, b = (J @ W @ J.T + 1e-5 * np.eye(30))[np.ix_(rows, rows)], (J @ v)[rows]
     _, wanted, anew = conjugate_sweeps(A, b, body_ncg.MORE)
-    impulse, after, taken, _ = solve(scene, plain_sweeps=1, tolerance=0.0)
+    # a sweep that changes nothing, as rounding may have it, is no end
+    impulse, after, taken, _ = solve(scene, plain_sweeps=1, tolerance=-1.0)
     assert taken == body_ncg.MORE and anew > 0
     np.testing.assert_allclose(impulse[rows], wanted, rtol=0, atol=1e-9)
     np.testing.assert_allclose(after, v + W @ J.T @ impulse, rtol=0, atol=1e-11)

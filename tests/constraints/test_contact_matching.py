@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from worldline._src.kernels.constraints.contact.matching import match_contacts
-from worldline._src.kernels.constraints.tables import COUNTERS, LAST_COUNT
+from worldline._src.kernels.constraints.contact.matching import match_contacts, remember_contacts
+from worldline._src.kernels.constraints.tables import CONTACT_COUNT, COUNTERS, LAST_COUNT
 
 
 def contacts(rng: np.random.Generator, count: int, shapes: int, features: int) -> np.ndarray:
@@ -68,3 +68,29 @@ def test_contacts_find_those_of_the_last_step(seed: int, interrupted: bool) -> N
     match_contacts(now, contact, len(now), memory)
     assert memory.contact_match.tolist() == plain(now, contact[:, :3], last, last_point)
     assert (memory.contact_match >= 0).any() and (memory.contact_match < 0).any()
+
+
+@pytest.mark.parametrize("depth", [-1e-3, 0.0, 1e-3])
+@pytest.mark.parametrize("force", [0.0, 2.0])
+@pytest.mark.parametrize("row", [-1, 0, 3])
+def test_contacts_that_overlap_or_push_are_remembered_as_touching(
+    depth: float, force: float, row: int
+) -> None:
+    counter = np.zeros(COUNTERS, np.int64)
+    counter[CONTACT_COUNT] = 2
+    memory = SimpleNamespace(
+        counter=counter,
+        last_id=np.full((3, 4), -7),
+        contact_force=np.arange(18.0).reshape(3, 6),
+        last_force=np.zeros((3, 6)),
+        last_point=np.zeros((3, 3)),
+    )
+    memory.contact_force[1, 0] = force
+    pair = np.arange(10).reshape(2, 5)
+    contact = np.arange(14.0).reshape(2, 7)
+    contact[1, 6] = depth
+    remember_contacts(pair, contact, np.array([[0], [row]]), memory)
+    assert memory.last_id[1].tolist() == [5, 6, 9, int(row >= 0 and (depth >= 0.0 or force != 0.0))]
+    assert memory.last_id[2].tolist() == [-7] * 4 and counter[LAST_COUNT] == 2
+    assert np.array_equal(memory.last_force[:2], memory.contact_force[:2])
+    assert np.array_equal(memory.last_point[:2], contact[:, :3])

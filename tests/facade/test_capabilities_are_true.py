@@ -98,9 +98,10 @@ def test_execution():
     row = MATRIX["execution shape"]
     assert row.available == (
         *("single world", "kinematics-only", "batch of one description"),
-        *("batch of several descriptions", "rollout"),
+        *("batch of several descriptions", "rollout", "batch in single precision"),
     )
     assert len(sx.MixedBatch([arm()[0], sx.World()]).groups) == 2
+    assert sx.WorldBatch(arm()[0], 2, dtype=np.float32).dtype == np.float32
     world, robot = arm()
     moves(world)
     robot.joints[0].position = [0.3]

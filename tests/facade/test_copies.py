@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from facade.every_object import every_object
-from worldline import OperationError
+from worldline import OperationError, msd
 from worldline import simulation as sx
 from worldline.collision import CollisionShape
 
@@ -76,6 +76,28 @@ def test_a_copy_goes_on_bit_for_bit_and_shares_nothing(copied: Copier) -> None:
     assert _bits(world) == _bits(twin)
     twin.reset()
     assert (twin.frame, world.frame) == (0, 400)
+
+
+@pytest.mark.parametrize("copied", [*COPIERS.values(), sx.World.clone], ids=[*COPIERS, "clone"])
+def test_a_copy_of_a_large_island_has_the_masses_of_its_bodies(copied: Copier) -> None:
+    """Forty balls in a block: all of a copy had the mass of the first, in islands of many bodies."""
+    balls = "".join(
+        f"<body pos='{0.19 * (k % 4)} {0.19 * (k // 4 % 5)} {0.1 + 0.19 * (k // 20)}'><freejoint/>"
+        f"<geom size='0.1' mass='{0.5 + 0.1 * k}'/></body>"
+        for k in range(40)
+    )
+    text = f"<mujoco><worldbody><geom type='plane' size='9 9 1'/>{balls}</worldbody></mujoco>"
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    twin = copied(world)
+    for steps in (1, 20):
+        world.step(n=steps)
+        twin.step(n=steps)
+        assert twin.state_vector.tobytes() == world.state_vector.tobytes()
+        again = copied(world)
+        world.step()
+        twin.step()
+        again.step()
+        assert again.state_vector.tobytes() == world.state_vector.tobytes()
 
 
 @copiers

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import inspect
 
 import pytest
@@ -16,18 +14,6 @@ from worldline.simulation import compute, state
 PUBLIC = {name: getattr(sx, name) for name in sx.__all__}
 PUBLIC |= {f"state.{name}": getattr(state, name) for name in state.__all__}
 PUBLIC |= {f"compute.{name}": getattr(compute, name) for name in compute.__all__}
-OWNERS = [item for item in PUBLIC.values() if getattr(item, "__module__", "").startswith("worldline")]
-BASES = [base for item in OWNERS if inspect.isclass(item) for base in item.__mro__]
-MODULES = sorted(
-    {sx.__name__, state.__name__, compute.__name__}
-    | {item.__module__ for item in (*OWNERS, *BASES) if item.__module__.startswith("worldline")}
-)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
-    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
-    assert result.failed == 0
 
 
 def members():

@@ -9,7 +9,7 @@ import pytest
 
 from facade.scenes import moved, pendulum
 from worldline import simulation as sx
-from worldline._src.errors import ArgumentError, CapabilityError, OperationError
+from worldline._src.errors import ArgumentError, OperationError
 
 NAN, INF = float("nan"), float("inf")
 SKEWED = np.diag([1.0, 1.0, 2.0, 1.0])
@@ -187,15 +187,6 @@ def test_closure_arguments_are_symmetric_by_name(world):
     a, b = world.add_rigid_body(), world.add_rigid_body()
     with pytest.raises(TypeError):
         world.add_loop_closure(parent=a, child=b)  # type: ignore[call-arg]
-
-
-def test_joints_between_bodies_with_motors_are_refused_by_the_variational_family(world):
-    world.multibody_options = sx.MultibodyOptions(integration_family="variational")
-    bodies = world.add_rigid_body(), world.add_rigid_body()
-    world.add_joint(*bodies, sx.JointSpec("hinge", actuator_type=sx.ActuatorType.SERVO))
-    with pytest.raises(CapabilityError, match="motors, springs and dampers of joints"):
-        world.step()
-    assert not world.is_simulation_mode and world.frame == 0
 
 
 def test_a_disabled_closure_may_keep_its_policies(world):

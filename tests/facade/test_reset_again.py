@@ -48,7 +48,7 @@ def _state(world: sx.World) -> dict[str, np.ndarray]:
     sim = runtime.sim
     names = ("q", "v", "a", "force", "q_target", "v_target", "a_target", "body_f", "clock")
     found = {name: getattr(sim, name).copy() for name in names}
-    found |= {name: array.copy() for name, array in runtime.beside.items()}
+    found |= {name: array.copy() for name, array in runtime.external_state.items()}
     found["switches"], found["time"] = runtime.switches.copy(), np.array(world.time)
     found["acting"] = runtime.constraints.column["control"].copy()
     return found

@@ -13,9 +13,8 @@ from worldline import simulation as sx
 def test_an_arm_and_a_ball_from_construction_to_state_vectors():
     world = sx.World(
         time_step=0.001,
-        gravity=(0.0, 0.0, -9.81),
-        rigid_body_solver=sx.RigidBodySolver.SEQUENTIAL_IMPULSE,
         multibody_options=sx.MultibodyOptions(integration_family="semi-implicit"),
+        rigid_body_solver=sx.RigidBodySolver.SEQUENTIAL_IMPULSE,
         contact_solver_method=sx.ContactSolverMethod.SEQUENTIAL_IMPULSE,
         contact_gradient_mode=sx.ContactGradientMode.ANALYTIC,
     )

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -112,3 +115,20 @@ def test_the_namespace_of_the_seeds():
 def test_an_empty_space_has_no_numbers():
     space = sx.StateSpace().finalize()
     assert (space.dimension, space.lower_bounds.shape) == (0, (0,))
+
+
+def test_spaces_of_a_world_are_kept_until_it_changes_and_then_dropped():
+    world = sx.World()
+    box = world.add_rigid_body("box")
+    first, controls = world.state_space(), world.control_space()
+    world.step()
+    assert world.state_space() is first and world.control_space() is controls
+    dropped = weakref.ref(first)
+    del first, controls
+    for k in range(3):
+        box.mass = 2.0 + k
+        world.state_space(), world.control_space()
+    gc.collect()
+    assert dropped() is None
+    assert world.state_space() is not world.control_space()
+    assert len(world._live().spaces) == 2

@@ -201,3 +201,40 @@ def test_a_tick_reports_residuals_of_closures():
     assert report.closures["rod"] < 1e-9 and report.projection.converged
     rod.enabled = False
     assert world.step_kinematics().closures == {}
+
+
+def test_a_tick_reports_the_clearance_of_every_pair_within_a_range():
+    """Balls of 0.5 m in a row, the first at a wall of two boxes, against distances by hand."""
+    world = sx.World()
+    balls = []
+    for k, x in enumerate((0.0, 1.25, 3.0)):
+        ball = world.add_rigid_body(f"ball_{k}", position=(x, 0, 0))
+        ball.add_collision_shape(CollisionShape.sphere(0.5))
+        balls.append(ball)
+    wall = world.add_rigid_body("wall", position=(-1.0, 0, 0))
+    for y in (-0.3, 0.3):
+        X = np.eye(4)
+        X[1, 3] = y
+        wall.add_collision_shape(CollisionShape.box((0.1, 0.3, 1.0), X))
+    report = world.step_kinematics(update_collision=True, clearance_range=1.0)
+    found = [({each.body_a, each.body_b}, each.distance) for each in report.clearances]
+    assert [pair for pair, _ in found] == [{balls[0], balls[1]}, {wall, balls[0]}, {balls[1], balls[2]}]
+    assert [distance for _, distance in found] == pytest.approx([0.25, 0.4, 0.75], abs=1e-9)
+    assert report.clearance.distance == pytest.approx(0.25, abs=1e-12)
+    first = report.clearances[0]
+    point = {first.body_a: first.point_a, first.body_b: first.point_b}[balls[0]]
+    assert np.allclose(point, (0.5, 0, 0), atol=1e-9)
+    assert len(world.step_kinematics(update_collision=True, clearance_range=0.3).clearances) == 1
+    assert world.step_kinematics(update_collision=True).clearances == ()
+    balls[2].translation = (1.3, 0, 0)
+    overlap = world.step_kinematics(0, update_collision=True, clearance_range=0.0).clearances
+    assert len(overlap) == 1 and overlap[0].distance < -0.9
+    frame = world.frame
+    for reach, collision, words in (
+        (1.0, False, "needs update_collision"),
+        (-1.0, True, "non-negative"),
+        (1e12, True, "below 1e.09 m"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            world.step_kinematics(update_collision=collision, clearance_range=reach)
+    assert world.frame == frame

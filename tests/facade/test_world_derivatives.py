@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from derivative_scenes import add_parameters
 from worldline import msd
 from worldline import simulation as sx
 
@@ -114,14 +115,7 @@ def test_parameters_by_dual_numbers():
     hinge = robot.joints["hinge"]
     hinge.damping_coefficient, hinge.spring_stiffness = [0.3], [2.0]
     hinge.position, hinge.velocity = [0.2], [0.7]
-    for owner, parameter in (
-        (box, sx.PhysicalParameter.MASS),
-        (hinge, sx.PhysicalParameter.DAMPING),
-        (hinge, sx.PhysicalParameter.STIFFNESS),
-        (hinge, sx.PhysicalParameter.ARMATURE),
-        (link, sx.PhysicalParameter.INERTIA),
-    ):
-        world.add_differentiable_parameter(owner, parameter)
+    add_parameters(world, {box: "MASS", hinge: "DAMPING STIFFNESS ARMATURE", link: "INERTIA"})
     assert world.num_differentiable_parameters == 7
     box.apply_force((4.0, 0.0, 0.0))
     world.step()

@@ -178,6 +178,18 @@ def test_a_velocity_limit_holds_whatever_pulls(kind):
     assert np.abs(momenta(world)).max() < 1e-6
 
 
+@pytest.mark.parametrize("share", [1e-3, 1e3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_velocity_limit_is_as_hard_for_light_and_heavy_bodies(kind, share):
+    world, joint = pair(kind)
+    for body in world.rigid_bodies:
+        body.mass, body.inertia = share * body.mass, share * np.asarray(body.inertia)
+    joint.set_velocity_limits(-0.25, 1.0)
+    joint.force = [20.0 * share]
+    world.step(500)
+    assert joint.velocity[0] == pytest.approx(1.0, rel=1e-6)
+
+
 @pytest.mark.parametrize("family", [f for f in sx.MultibodyIntegrationFamily if "VARIATIONAL" not in f.name])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_integrator_moves_motors(kind, family):

@@ -263,6 +263,31 @@ def test_a_joint_with_a_finite_stiffness_gives_way():
     assert weld.constraint_projection_policy.linear_stiffness == 1000.0
 
 
+def test_joints_of_one_island_have_their_own_stiffness_of_turning():
+    """Two arms on a hub twist alike, whichever joint stands first, and stay where they are joined."""
+    world = sx.World(time_step=0.001, gravity=(0, 0, 0))
+    hub = world.add_rigid_body("hub", mass=5.0, inertia=(1.0, 1.0, 1.0))
+    arms = []
+    for k, x in enumerate((0.5, -0.5)):
+        arm = world.add_rigid_body(f"arm{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(x, 0, 0))
+        weld = world.add_joint(hub, arm, SPEC(name=f"weld{k}", type=TYPE.FIXED))
+        weld.constraint_projection_policy = sx.JointConstraintProjectionPolicy(angular_stiffness=40.0)
+        # twisted, and pulled off the hub by a blow
+        arm.angular_velocity, arm.linear_velocity = (1.0, 0.0, 0.0), (2.0 * x, 0.0, 0.0)
+        arms.append(arm)
+    turns = []
+    for _ in range(300):
+        world.step()
+        turns.append([arm.rotation[2, 1] - hub.rotation[2, 1] for arm in arms])
+    turns = np.array(turns)
+    np.testing.assert_allclose(turns[:, 0], turns[:, 1], rtol=0, atol=1e-9)
+    # k = 40 N m on arms of 0.1 kg m^2, twice on the hub of 1: w^2 = k / 0.1 + 2 k / 1, amplitude 1 / w
+    expected = 1.0 / math.sqrt(40.0 / 0.1 + 2.0 * 40.0)
+    assert 0.95 * expected < turns[:, 0].max() < 1.01 * expected
+    for arm, x in zip(arms, (0.5, -0.5), strict=True):
+        np.testing.assert_allclose(arm.translation, (x, 0, 0), rtol=0, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     "wrong", [{"linear_stiffness": -1.0}, {"start_stiffness": 2.0, "angular_stiffness": 1.0}]
 )

@@ -300,6 +300,7 @@ PLAIN: dict[str, Maker] = {
     "collision.start": always((0.0, 0.0, 5.0)),
     "value": always(POSE),
     "maker": always(collision.NativeDetector),
+    "reach": always(0.5),
     "problem": item("problem"),
     "x": always(TWO),
     "lcp.A": always(np.eye(2)),

@@ -530,3 +530,86 @@ def test_errors_of_tasks_are_without_their_weights(weight):
     assert not made.success
     assert made.tasks[0].error == pytest.approx(0.3, rel=1e-6)
     assert made.methods[-1].error == pytest.approx(300.0, rel=1e-6)
+
+
+def five_bar(shift=0.0):
+    """Two arms of two links, shoulders 0.4 m apart, whose ends are pinned together."""
+    world, ends = sx.World(), []
+    for name, x, angles in (("left", shift, (2.2, -1.4)), ("right", shift + 0.4, (0.9, 1.4))):
+        arm, link = world.add_multibody(name), None
+        for joint, along in (("shoulder", x), ("elbow", 0.3)):
+            spec = sx.JointSpec(
+                joint, axis=(0, 0, 1), transform_to_parent=wmath.make_transform(np.eye(3), [along, 0, 0])
+            )
+            link = arm.add_link(f"{name} {joint}", link, spec)
+        arm.joints.position = angles
+        ends.append(link)
+    tip = wmath.make_transform(np.eye(3), [0.5, 0, 0])
+    spec = sx.LoopClosureSpec(*ends, sx.LoopClosureFamily.POINT, tip, tip)
+    pin = world.add_loop_closure("pin", spec)
+    return world, ends[0], pin
+
+
+@pytest.mark.parametrize("project", [True, False])
+def test_closures_stay_closed(project):
+    """The end of a five-bar at a point: elbows where circles about the shoulder and the point meet."""
+    world, lower, pin = five_bar()
+    if project:
+        pin.runtime_policy = sx.LoopClosureRuntimePolicy(
+            kinematics=sx.ClosureKinematicsPolicy.PROJECT, dynamics=sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
+        )
+    task = wk.PositionTask(lower, (0.2, 0.6, 0), point=(0.5, 0, 0))
+    answer = wk.solve_ik(world, task)
+    assert answer.success and [each.name for each in answer.tasks][1:] == ["closure pin"]
+    answer.apply()
+    np.testing.assert_allclose((lower.transform @ [0.5, 0, 0, 1])[:2], [0.2, 0.6], atol=2e-8)
+    assert pin.compute_residual().norm < 2e-8
+    for name, x in (("left", 0.0), ("right", 0.4)):
+        shoulder, elbow = world.multibodies[name].joints.position
+        assert np.cos(elbow) == pytest.approx(((0.2 - x) ** 2 + 0.36 - 0.34) / 0.3, abs=1e-7)
+        assert np.isfinite(shoulder)
+    # one arm alone cannot move, and what is not asked for is not closed
+    moved = wk.PositionTask(lower, (0.1, 0.6, 0), point=(0.5, 0, 0))
+    held = wk.solve_ik(world, moved, joints=world.multibodies["left"])
+    assert not held.success and "closure pin" in held.message and "contradict" in held.message
+    before = world.multibodies["right"].joints.position
+    alone = wk.solve_ik(world, task, closures=False)
+    assert alone.success and len(alone.tasks) == 1
+    np.testing.assert_array_equal(world.multibodies["right"].joints.position, before)
+
+
+def test_closures_that_nothing_acts_on_or_of_other_joints_do_not_count():
+    world, lower, pin = five_bar()
+    world.add_multibody("beside").add_link("cart", joint=sx.JointSpec("slide", axis=(0, 0, 1)))
+    cart = world.multibodies["beside"].links["cart"]
+    beside = wk.solve_ik(world, wk.PositionTask(cart, (0, 0, 0)))
+    assert len(beside.tasks) == 1
+    pin.dynamics = sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
+    task = wk.PositionTask(lower, (0.2, 0.6, 0), point=(0.5, 0, 0))
+    assert len(wk.solve_ik(world, task).tasks) == 1
+    pin.dynamics = sx.ClosureDynamicsPolicy.SOLVE
+    given = wk.solve_ik(world, [task, wk.ClosureTask(pin)])
+    assert given.success and len(given.tasks) == 2, "one that is a task already"
+    # above lower priorities
+    least = wk.PositionTask(lower, (2.0, 0.6, 0), point=(0.5, 0, 0), priority=1)
+    ranked = wk.solve_ik(world, [wk.PostureTask(weight=1e-6), least])
+    assert not ranked.tasks[1].met and ranked.tasks[2].met and ranked.tasks[2].name == "closure pin"
+    with pytest.raises(ValueError, match="closures of inverse kinematics must be True or False"):
+        wk.solve_ik(world, task, closures="pin")
+
+
+def test_motions_keep_closures():
+    world, lower, pin = five_bar()
+    angle = np.linspace(0.0, 2.0 * np.pi, 30)
+    circle = np.stack([0.2 + 0.05 * np.cos(angle), 0.55 + 0.05 * np.sin(angle), 0 * angle], axis=1)
+    task = wk.PositionTask(lower, (0, 0, 0), point=(0.5, 0, 0), tolerance=1e-3)
+    made = wk.solve_ik_motion(world, task, circle)
+    assert made.success and made.error.shape == (30, 2) and made.error[:, 1].max() < 1e-7
+    noise = np.random.default_rng(0).normal(size=(30, 1, 3)) * 1e-3
+    point = world.add_fixed_frame("point", lower, wmath.make_transform(np.eye(3), [0.5, 0, 0]))
+    fitted = wk.fit_markers(world, [point], circle[:, None] + noise, smoothness=1e-4)
+    assert fitted.error.shape == (30, 1) and fitted.error.mean() < 3e-3
+    for q in fitted.q[::10]:
+        world._live().sim.q[:] = q
+        world._live().sim.written()
+        assert pin.compute_residual().norm < 1e-8

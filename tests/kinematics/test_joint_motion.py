@@ -358,3 +358,36 @@ def test_paths_of_orientations_are_refused():
 def test_examples_of_motion(name):
     done = doctest.testmod(importlib.import_module(f"worldline._src.kinematics.{name}"))
     assert done.failed == 0 and done.attempted > 1
+
+
+def test_closures_on_the_way():
+    """Lines of a frame keep closures; planning refuses joints that one ties, and not those before both ends."""
+    world = sx.World()
+    ends, base = [], world.add_multibody("arm").add_link("base", joint=sx.JointSpec("turn", axis=(0, 0, 1)))
+    for name, x in (("left", -0.2), ("right", 0.2)):
+        link, along = base, x
+        for joint in ("upper", "lower"):
+            spec = sx.JointSpec(
+                f"{name} {joint}",
+                axis=(0, 0, 1),
+                transform_to_parent=wmath.make_transform(np.eye(3), [along, 0, 0]),
+            )
+            link, along = world.multibodies["arm"].add_link(f"{name} {joint}", link, spec), 0.3
+        ends.append(link)
+    arm, tip = world.multibodies["arm"], wmath.make_transform(np.eye(3), [0.5, 0, 0])
+    arm.joints.position = [0.0, 2.2, -1.4, 0.9, 1.4]
+    pin = world.add_loop_closure("pin", sx.LoopClosureSpec(*ends, sx.LoopClosureFamily.POINT, tip, tip))
+    task = wk.PositionTask(ends[0], (0.05, 0.6, 0), point=(0.5, 0, 0))
+    first = wk.solve_ik(world, wk.PositionTask(ends[0], (0, 0.55, 0), point=(0.5, 0, 0))).q
+    path = wk.interpolate_frame(world, task, start=first, joints=list(arm.joints)[1:])
+    for s in np.linspace(0.0, path.length, 20):
+        world._live().sim.q[:] = path.coordinates(s)
+        world._live().sim.written()
+        assert pin.compute_residual().norm < 1e-4
+    goal = first.copy()
+    goal[1] += 0.3
+    with pytest.raises(NotImplementedError, match="loop closure 'pin' ties some of them"):
+        wk.plan_path(world, goal, start=first)
+    goal = first.copy()
+    goal[0] += 0.3
+    assert wk.plan_path(world, goal, start=first).success

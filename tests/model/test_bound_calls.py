@@ -4,11 +4,17 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+
 import numpy as np
 import pytest
 
 import worldline.model as wm
 from worldline._src.errors import ArgumentError, BusyError, CapabilityError
+from worldline._src.jit import DISABLED
+from worldline._src.step import runner
+from worldline._src.step.runner import _one_at_a_time
 from worldline._src.step.samples import chain
 
 _OF_POSITION = (
@@ -126,11 +132,45 @@ def test_what_is_no_evaluation_of_one_world_is_refused() -> None:
         wm.bind(wm.neutral, model)
 
 
-def test_one_thread_at_a_time() -> None:
+def test_threads_take_turns_or_are_refused() -> None:
     model = chain(7)
-    bound = wm.bind(wm.forward_kinematics, model, np.zeros(7))
-    run, bound._run = bound._run, None
+    (q,) = _numbers(model, 1)
+    bound, expected = wm.bind(wm.forward_kinematics, model, q), wm.forward_kinematics(model, q)
+    refused = []
+
+    def work() -> None:
+        for _ in range(300):
+            # compiled code lets no other thread run, plain Python does
+            try:
+                bound()
+            except BusyError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(bound(), expected)
+    assert all("bind one for each thread" in text for text in refused)
+    assert DISABLED or not refused
+
+
+def test_a_call_within_a_call_is_refused() -> None:
+    inner = _one_at_a_time(lambda: inner())
     with pytest.raises(BusyError, match="bind one for each thread"):
-        bound()
-    bound._run = run
-    assert bound().shape == (7, 7)
+        inner()
+
+
+def test_a_bound_call_keeps_its_arrays() -> None:
+    model = chain(7)
+    (q,) = _numbers(model, 1)
+    expected = wm.forward_kinematics(model, q)
+    run = runner.bound(wm.bind(wm.forward_kinematics, model, q)._prepared.call)
+    out = wm.bind(wm.forward_kinematics, model, q, out=np.zeros((7, 7)))
+    del q, model
+    gc.collect()
+    filler = [np.full((7, 7), 3.0) for _ in range(200)]
+    assert run() == -1
+    np.testing.assert_array_equal(out(), expected)
+    assert len(filler) == 200

@@ -174,25 +174,12 @@ def test_layout_of_every_joint_type(kind):
 @pytest.mark.parametrize(
     "name",
     [
-        "joint_axis",
-        "joint_pitch",
-        "joint_limit_lower",
-        "joint_limit_upper",
-        "joint_limit_ke",
-        "joint_limit_kd",
-        "joint_target_pos",
-        "joint_target_vel",
-        "joint_target_ke",
-        "joint_target_kd",
-        "joint_act_mode",
-        "joint_armature",
-        "joint_damping",
-        "joint_stiffness",
-        "joint_friction",
-        "joint_effort_limit",
-        "joint_velocity_limit",
-        "joint_f",
-        "joint_qd",
+        f"joint_{name}"
+        for name in (
+            "axis pitch limit_lower limit_upper limit_ke limit_kd target_pos target_vel "
+            "target_ke target_kd act_mode armature damping stiffness friction effort_limit "
+            "velocity_limit f qd"
+        ).split()
     ],
 )
 def test_per_dof_arrays_follow_joint_qd(name):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from derivative_scenes import add_parameters
 from worldline import optimize
 from worldline import simulation as sx
 
@@ -62,15 +63,7 @@ def world_with_parameters() -> tuple[sx.World, list[str]]:
     robot.add_link("link", joint=spec, mass=1.0, inertia=0.1 * np.eye(3), center_of_mass=(0.2, 0, -0.3))
     hinge = robot.joints["hinge"]
     hinge.damping_coefficient, hinge.position, hinge.velocity = [0.3], [0.4], [1.0]
-    for owner, parameter in (
-        (ball, sx.PhysicalParameter.MASS),
-        (ball, sx.PhysicalParameter.FRICTION),
-        (ball, sx.PhysicalParameter.SHAPE_SIZE),
-        (hinge, sx.PhysicalParameter.DAMPING),
-        (hinge, sx.PhysicalParameter.JOINT_FRAME),
-        (world, sx.PhysicalParameter.GRAVITY),
-    ):
-        world.add_differentiable_parameter(owner, parameter)
+    add_parameters(world, {ball: "MASS FRICTION SHAPE_SIZE", hinge: "DAMPING JOINT_FRAME", world: "GRAVITY"})
     return world, ["ball.wrench", "arm.force"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import worldline.model as wm
-from trees import KINDS, random_inertia, random_pose, random_tree
+from trees import KINDS, random_hinge, random_inertia, random_pose, random_tree
 from worldline._src.jit import DISABLED
 from worldline._src.step import derivatives
 from worldline.model import ModelBuilder
@@ -106,6 +106,61 @@ def test_lanes_and_threads_have_the_bits_of_one_world(function):
         ):
             for other in others:
                 np.testing.assert_array_equal(other[w], whole)
+
+
+def limbs(rng, lengths):
+    """Chains of hinges on one floating base; four hinges in a row are solved together, others alone."""
+    builder = ModelBuilder()
+    base = builder.add_link(mass=5.0, inertia=random_inertia(rng, 5.0))
+    joints = [builder.add_joint_free(base)]
+    for length in lengths:
+        parent = base
+        for _ in range(length):
+            mass, com, inertia, pose, axis = random_hinge(rng)
+            child = builder.add_link(mass=mass, com=com, inertia=inertia)
+            joints.append(
+                builder.add_joint_revolute(parent=parent, child=child, axis=axis, parent_xform=pose)
+            )
+            parent = child
+    builder.add_articulation(joints)
+    return builder.finalize()
+
+
+@pytest.mark.parametrize("lengths", [(), (1, 2), (3, 4, 5), (11, 8, 6)])
+def test_derivatives_of_dynamics_have_the_bits_of_one_world_in_lanes(lengths):
+    rng = np.random.default_rng(13)
+    model = limbs(rng, lengths)
+    n = model.joint_dof_count
+    q = wm.random_configuration(model, rng, worlds=11)
+    v, a = rng.normal(size=(2, 11, n))
+    for function in (wm.inverse_dynamics_derivatives, wm.forward_dynamics_derivatives):
+        one = function(model, q, v, a, lanes=1)
+        for other in (function(model, q, v, a), function(model, q, v, a, lanes=4, threads=2)):
+            for ours, expected in zip(other, one, strict=True):
+                np.testing.assert_array_equal(ours, expected)
+    # M da/dx = -dtau/dx at the accelerations of these forces
+    accelerations = wm.forward_dynamics(model, q, v, a)
+    there = wm.inverse_dynamics_derivatives(model, q, v, accelerations)
+    M = there.dtau_dqdd
+    close(M @ one.dqdd_dq, -there.dtau_dq, 1e-11)
+    close(M @ one.dqdd_dqd, -there.dtau_dqd, 1e-11)
+    close(M @ one.dqdd_dtau, np.broadcast_to(np.eye(n), M.shape), 1e-11)
+
+
+def test_derivatives_do_not_depend_on_those_asked_for_before():
+    """Entries outside the pattern of a tree were those of the call before."""
+    rng = np.random.default_rng(14)
+    model, fresh = limbs(rng, (1, 2)), limbs(np.random.default_rng(14), (1, 2))
+    q = wm.random_configuration(model, rng, worlds=9)
+    v, a = rng.normal(size=(2, 9, model.joint_dof_count))
+    for lanes in (1, None):
+        wm.forward_dynamics_derivatives(model, q, v, a, lanes=lanes)
+        again = wm.inverse_dynamics_derivatives(model, q, v, a, lanes=lanes)
+        for ours, expected in zip(
+            again, wm.inverse_dynamics_derivatives(fresh, q, v, a, lanes=lanes), strict=True
+        ):
+            np.testing.assert_array_equal(ours, expected)
+    close(again.dtau_dqdd, wm.mass_matrix(model, q), 1e-12)
 
 
 def test_worlds_are_each_for_itself():

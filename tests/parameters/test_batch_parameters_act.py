@@ -56,6 +56,7 @@ MAKE = {
     "divergence_policy": Effect(
         dict, lambda g: g.update(divergence_policy="freeze"), lambda g: diverging(**g)
     ),
+    "dtype": Effect(dict, lambda g: g.update(dtype=np.float32), lambda g: after(5, batch(**g))),
 }
 
 

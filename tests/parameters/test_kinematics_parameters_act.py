@@ -265,6 +265,17 @@ def some(*numbers):
     return lambda world: [joint(k)(world) for k in numbers]
 
 
+def on_a_loop(function, *given):
+    """The effect of `closures`: an arm whose hand is welded to the post."""
+
+    def run(fields):
+        world = arm(closure=True)
+        made = [value(world) if callable(value) else value for value in given]
+        return np.round(function(world, *made, max_iterations=20, **fields).q, 6).tolist()
+
+    return Effect(lambda: {"closures": True}, lambda fields: fields.update(closures=False), run)
+
+
 FAR = wmath.make_transform(wmath.so3_exp([0.3, 1.9, 1.3]), (0.35, -0.3, 0.7))
 SOLVE = called(
     wk.solve_ik,
@@ -279,6 +290,7 @@ SOLVE = called(
     max_iterations=2,
     max_restarts=0,
     seed=5,
+    closures=on_a_loop(wk.solve_ik, place()),
 )
 TARGETS = np.array([wmath.transform_to_pose(GOAL), wmath.transform_to_pose(FAR)])
 BATCH = called(
@@ -313,6 +325,7 @@ MOTION = called(
     smoothness=0.5,
     limits=False,
     max_iterations=1,
+    closures=on_a_loop(wk.solve_ik_motion, place(), MOTION_TARGETS),
 )
 
 MARKERS = np.array(
@@ -335,6 +348,7 @@ FIT = called(
     smoothness=0.5,
     limits=False,
     max_iterations=1,
+    closures=on_a_loop(wk.fit_markers, lambda world: [link(3)(world), hand(world)], MARKERS),
 )
 
 # ---- closed forms and controllers

@@ -255,6 +255,7 @@ LANES = {
         diverging, lambda s: s, {"divergence_limit": 5.0}, divergence_policy="freeze"
     ),
     "divergence_limit": chosen(diverging, lambda s: s, divergence_limit=5.0),
+    "dtype": chosen(lanes, state, dtype=np.float32),
 }
 
 

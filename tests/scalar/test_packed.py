@@ -8,24 +8,15 @@ import numpy as np
 import pytest
 
 from worldline._src.jit import entry
-from worldline._src.scalar.packed import (
-    is_zero_pack,
-    load_pack,
-    load_row,
-    pack_of,
-    store_pack,
-    store_row,
-    sum_pack,
-    where_negative,
-)
+from worldline._src.scalar import packed
 
 
 @entry
 def _run(matrix, vector, zero_out):
-    zero_out[0] = is_zero_pack(load_row(matrix, 1, 3))
-    store_row(matrix, 0, 2, load_row(matrix, 1, 3) + pack_of(2.0))
-    store_pack(vector, 1, load_pack(vector, 3))
-    vector[0] = sum_pack(load_pack(vector, 1))
+    zero_out[0] = packed.is_zero_pack(packed.load_row(matrix, 1, 3))
+    packed.store_row(matrix, 0, 2, packed.load_row(matrix, 1, 3) + packed.pack_of(2.0))
+    packed.store_pack(vector, 1, packed.load_pack(vector, 3))
+    vector[0] = packed.sum_pack(packed.load_pack(vector, 1))
 
 
 @pytest.mark.parametrize("where", [None, 0, 1, 2, 3])
@@ -50,7 +41,7 @@ def test_what_is_no_number_is_not_zero():
 
 @entry
 def _choose(vector, out):
-    store_pack(out, 0, where_negative(load_pack(vector, 0), load_pack(vector, 4)))
+    packed.store_pack(out, 0, packed.where_negative(packed.load_pack(vector, 0), packed.load_pack(vector, 4)))
 
 
 def test_choice_by_sign():

@@ -70,6 +70,13 @@ def mesh(world: msd.World) -> msd.MeshData:
 
 HAND = "$.hierarchy.bodies[0].link.children[0]"
 Mutation = Callable[[msd.World], object]
+
+
+def join_hand(world: msd.World, **fields: Any) -> None:
+    """Give a world a joint between the hand and the world."""
+    world.joints.append(msd.WorldJoint(child=msd.FrameRef(link="hand"), **fields))
+
+
 FAULTS: dict[str, tuple[Mutation, str, str, str]] = {
     # types and shapes broken in place
     "text in a list of geoms": (
@@ -211,9 +218,7 @@ FAULTS: dict[str, tuple[Mutation, str, str, str]] = {
         "no zero",
     ),
     "break force": (
-        lambda w: w.joints.append(
-            msd.WorldJoint(child=msd.FrameRef(link="hand"), joint=msd.Joint(type_="Fixed"), break_force=-1.0)
-        ),
+        lambda w: join_hand(w, joint=msd.Joint(type_="Fixed"), break_force=-1.0),
         "$.joints[0].break_force",
         "-1.0",
         ">= 0",
@@ -429,39 +434,28 @@ FAULTS: dict[str, tuple[Mutation, str, str, str]] = {
         "a direction",
     ),
     "spring of a world joint by its frequency": (
-        lambda w: w.joints.append(
-            msd.WorldJoint(
-                child=msd.FrameRef(link="hand"),
-                joint=msd.Joint(axis=(0, 0, 1), spring_damper=msd.SpringDamper()),
-            )
-        ),
+        lambda w: join_hand(w, joint=msd.Joint(axis=(0, 0, 1), spring_damper=msd.SpringDamper())),
         "$.joints[0].joint.spring_damper.coeff",
         "frequency",
         "stiffness and damping",
     ),
     "armature of a world joint without an axis": (
-        lambda w: w.joints.append(
-            msd.WorldJoint(child=msd.FrameRef(link="hand"), joint=msd.Joint(type_="Fixed", armature=1.0))
-        ),
+        lambda w: join_hand(w, joint=msd.Joint(type_="Fixed", armature=1.0)),
         "$.joints[0].joint.armature",
         "1.0",
         "none",
     ),
     "world joint off its anchors": (
-        lambda w: w.joints.append(
-            msd.WorldJoint(child=msd.FrameRef(link="hand"), joint=msd.Joint(type_="Fixed", pos=(1, 0, 0)))
-        ),
+        lambda w: join_hand(w, joint=msd.Joint(type_="Fixed", pos=(1, 0, 0))),
         "$.joints[0].joint.pos",
         "1.0",
         "anchors",
     ),
     "projection that starts too stiff": (
-        lambda w: w.joints.append(
-            msd.WorldJoint(
-                child=msd.FrameRef(link="hand"),
-                joint=msd.Joint(type_="Fixed"),
-                projection=msd.ProjectionPolicy(start_stiffness=2.0, linear_stiffness=1.0),
-            )
+        lambda w: join_hand(
+            w,
+            joint=msd.Joint(type_="Fixed"),
+            projection=msd.ProjectionPolicy(start_stiffness=2.0, linear_stiffness=1.0),
         ),
         "$.joints[0].projection.start_stiffness",
         "2.0",

@@ -161,3 +161,25 @@ def test_room_grows_for_a_contact_more_than_it_has(monkeypatch):
     after = columns(other)
     for name in before:
         assert np.array_equal(after[name], before[name]), name
+
+
+def test_duals_of_ground_points_are_kept_beside_contacts(tmp_path):
+    world = sx.World(time_step=0.001, multibody_options=sx.MultibodyOptions("variational"))
+    world.add_ground_plane()
+    ball = world.add_rigid_body("ball", mass=1.0, inertia=0.004 * np.eye(3), position=(1.0, 0.0, 0.1))
+    ball.add_collision_shape(CollisionShape.sphere(0.1))
+    robot = world.add_multibody("lift")
+    rail = sx.JointSpec(name="rail", type=sx.JointType.PRISMATIC, axis=(0, 0, 1))
+    foot = robot.add_link("foot", joint=rail, mass=2.0)
+    robot.set_ground_contact((0, 0, 1), (0, 0, 0), 1e4, dual_update_cadence=4)
+    robot.add_ground_contact_point(foot, (0, 0, 0))
+    world.step(n=30)
+    assert world.contacts
+    kept = remembered(world._live().sim)
+    assert kept["ground_dual"].any() and len(kept["contact"])
+    world.save_binary(tmp_path / "world")
+    again = sx.World()
+    again.load_binary(tmp_path / "world")
+    world.step(n=30)
+    again.step(n=30)
+    assert again.state_vector.tobytes() == world.state_vector.tobytes()

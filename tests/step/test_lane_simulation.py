@@ -136,6 +136,12 @@ def test_forces_on_bodies_and_joints_act():
     assert worlds.v == pytest.approx(before, abs=1e-12)
 
 
+def falling(option: str) -> str:
+    """A ball over a plane."""
+    return f"""<mujoco><option {option}/><worldbody><geom type="plane" size="1 1 1"/>
+      <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+
+
 REFUSED = {
     "a height field": (
         """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1"/></asset>
@@ -156,23 +162,19 @@ REFUSED = {
         "closures, joints between bodies and equalities of anything but coordinates and tendons",
     ),
     "solves that end early": (
-        """<mujoco><option tolerance="0.1"/><worldbody><geom type="plane" size="1 1 1"/>
-        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        falling('tolerance="0.1"'),
         "solves that end early .constraint_solver_tolerance above 0.01.",
     ),
     "solves of few iterations": (
-        """<mujoco><option iterations="9"/><worldbody><geom type="plane" size="1 1 1"/>
-        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        falling('iterations="9"'),
         "solves that end early .constraint_solver_iterations below 10.",
     ),
     "a line search of few steps": (
-        """<mujoco><option ls_iterations="2"/><worldbody><geom type="plane" size="1 1 1"/>
-        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        falling('ls_iterations="2"'),
         "line searches that end early .line_search_iterations below 3",
     ),
     "a rough line search": (
-        """<mujoco><option ls_tolerance=".2"/><worldbody><geom type="plane" size="1 1 1"/>
-        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        falling('ls_tolerance=".2"'),
         "line_search_tolerance above 0.1",
     ),
     "an actuator of a site": (

@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from derivative_scenes import LAWS as SCENE_LAWS
+from derivative_scenes import differentiated
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.kernels.constraints.row_derivatives import factor_with_pivots
 from worldline._src.step import step_derivatives
+from worldline._src.step.analytic_stages import solve_stiff
 
 METHODS = {
     "pyramids": 'cone="pyramidal"',
@@ -24,6 +29,11 @@ PLANE = '<geom type="plane" size="5 5 .1"/>'
 
 def body(geom: str, place: str) -> str:
     return f'<body pos="{place}"><freejoint/><geom {geom}/></body>'
+
+
+def stacked(*bodies: tuple[str, str]) -> str:
+    """Bodies over a plane: a geom and a place each."""
+    return PLANE + "".join(body(*each) for each in bodies)
 
 
 ARM = """<body><joint name="a" axis="0 1 0" range="-20 10" limited="true" frictionloss=".3" damping=".1"
@@ -51,22 +61,25 @@ SCENES = {
         body(f'type="sphere" size=".1" condim="{dim}" friction=".6 .02 .01"', f"{0.19 * k} .0{k} .095")
         for k, dim in enumerate((3, 4, 6, 1))
     ),
-    "capsules": PLANE
-    + body('type="capsule" size=".1 .2"', "0 0 .29")
-    + body('type="capsule" size=".1 .2" euler="90 3 0"', ".15 0 .095"),
+    "capsules": stacked(
+        ('type="capsule" size=".1 .2"', "0 0 .29"),
+        ('type="capsule" size=".1 .2" euler="90 3 0"', ".15 0 .095"),
+    ),
     "box": PLANE + body('type="box" size=".1 .2 .15"', "0 0 .148"),
-    "ball on box": PLANE
-    + body('type="box" size=".1 .2 .15"', "0 0 .148")
-    + body('type="sphere" size=".1"', ".02 .03 .395"),
-    "box on box": PLANE
-    + body('type="box" size=".2 .2 .15"', "0 0 .148")
-    + body('type="box" size=".1 .1 .1"', ".02 .03 .395"),
-    "edge on box": PLANE
-    + body('type="box" size=".2 .2 .15"', "0 0 .148")
-    + body('type="box" size=".1 .1 .1" euler="45 30 0"', ".02 .03 .452"),
-    "capsule on box": PLANE
-    + body('type="box" size=".2 .2 .15"', "0 0 .148")
-    + body('type="capsule" size=".1 .1" euler="90 3 0"', ".02 .03 .395"),
+    "ball on box": stacked(
+        ('type="box" size=".1 .2 .15"', "0 0 .148"), ('type="sphere" size=".1"', ".02 .03 .395")
+    ),
+    "box on box": stacked(
+        ('type="box" size=".2 .2 .15"', "0 0 .148"), ('type="box" size=".1 .1 .1"', ".02 .03 .395")
+    ),
+    "edge on box": stacked(
+        ('type="box" size=".2 .2 .15"', "0 0 .148"),
+        ('type="box" size=".1 .1 .1" euler="45 30 0"', ".02 .03 .452"),
+    ),
+    "capsule on box": stacked(
+        ('type="box" size=".2 .2 .15"', "0 0 .148"),
+        ('type="capsule" size=".1 .1" euler="90 3 0"', ".02 .03 .395"),
+    ),
     "ellipsoid": PLANE + body('type="ellipsoid" size=".1 .2 .15"', "0 0 .148"),
     "arm": (
         ARM,
@@ -246,6 +259,112 @@ def test_sliding_contacts_have_derivatives_of_coulombs_law(law):
     assert slid > 4
 
 
+FEET = """<mujoco><option timestep=".004" cone="elliptic"/><worldbody>
+  <geom type="plane" size="5 5 .1" friction="{mu} .01 .005" condim="{condim}"/>
+  <body name="trunk" pos="0 0 .155"><freejoint/>
+    <geom type="box" size=".2 .1 .05" mass="4" contype="0" conaffinity="0"/>{legs}</body></worldbody>
+  <actuator>{servos}</actuator></mujoco>"""
+LEG = """<body pos="{place} 0"><joint name="j{k}" axis="0 1 .2" damping=".3" limited="true" range="-60 60"/>
+  <geom type="capsule" fromto="0 0 0 {foot} -.14" size=".02" mass=".4" friction="{mu} .01 .005" condim="{condim}"/>
+  </body>"""
+
+
+def on_feet(law: str, mu: float, condim: int) -> sx.World:
+    """A trunk on four legs with servos, without bodies that move on their own."""
+    places, feet = ("-.2 .1", "-.2 -.1", ".2 .1", ".2 -.1"), ("-.02 0", ".01 0", "0 .02", ".02 0")
+    legs = "".join(
+        LEG.format(place=place, k=k, mu=mu, condim=condim, foot=foot)
+        for k, (place, foot) in enumerate(zip(places, feet, strict=True))
+    )
+    servos = "".join(f'<position joint="j{k}" kp="60"/>' for k in range(4))
+    return differentiated(FEET.format(mu=mu, condim=condim, legs=legs, servos=servos), SCENE_LAWS[law])
+
+
+@pytest.mark.parametrize(("mu", "condim"), [(0.8, 3), (0.05, 3), (0.2, 4), (0.3, 6), (0.5, 1)])
+@pytest.mark.parametrize("law", ["force springs", "acceleration springs", "hard"])
+def test_contacts_that_obey_coulomb_have_analytic_derivatives(law, mu, condim, monkeypatch):
+    world, rng = on_feet(law, mu, condim), np.random.default_rng(condim)
+    world.step(n=40)
+    world.control_vector = 0.3 * rng.normal(size=world.control_space().dimension)
+    world.step()
+    made, check = world.get_step_derivatives(), world.check_derivatives()
+    assert made.provenance["state_jacobian"].value == "analytic"
+    assert check.largest_error < 1e-6
+    assert len(check.errors) > 4 * len(check.changed)
+
+    # products are those of the matrices although contacts are 1e7 times as stiff as bodies are heavy
+    g, x, u = (
+        rng.normal(size=len(names)) for names in (made.state_names, made.state_names, made.control_names)
+    )
+    back, forth = world.apply_step_vjp(g), world.apply_step_jvp(x, u)
+    scale = 1.0 + np.abs(made.state_jacobian).max()
+    assert np.abs(back.state - g @ made.state_jacobian).max() <= 1e-12 * scale
+    assert np.abs(back.control - g @ made.control_jacobian).max() <= 1e-12 * scale
+    assert np.abs(forth - made.state_jacobian @ x - made.control_jacobian @ u).max() <= 1e-12 * scale
+
+    # the same in dual numbers, to what stiffness leaves of their digits
+    tangent = world._live().tangent
+    assert tangent is not None
+    monkeypatch.setattr(tangent, "_local", (tangent._local[0], False))
+    other = world.get_step_derivatives()
+    assert other.provenance["state_jacobian"].value == "dual"
+    assert np.abs(other.state_jacobian - made.state_jacobian).max() <= 1e-6 * scale
+    assert np.abs(other.control_jacobian - made.control_jacobian).max() <= 1e-6 * scale
+
+
+ARMS = """<mujoco><option timestep=".004" cone="elliptic"/><worldbody>
+  <body pos="0 0 1"><joint axis="0 1 0" damping=".1"/><joint axis="1 0 0" damping=".1"/>
+    <geom type="capsule" fromto="0 0 0 .1 0 -.4" size=".05" mass="1" friction=".8 .01 .005"/></body>
+  <body pos=".295 .01 1"><joint axis="0 1 .1" damping=".1"/><joint axis="1 0 0" damping=".1"/>
+    <geom type="capsule" fromto="0 0 0 -.1 0 -.4" size=".05" mass="2" friction=".8 .01 .005"/></body>
+  </worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("law", ["acceleration springs", "hard"])
+def test_arms_that_push_each_other_have_analytic_derivatives(law):
+    """Both bodies of a contact move, and each is displaced alone."""
+    world, rng, touched = differentiated(ARMS, SCENE_LAWS[law]), np.random.default_rng(4), False
+    for _ in range(4):
+        forces = np.zeros(world.control_space().dimension)
+        forces[0], forces[2] = -40.0, 40.0
+        world.control_vector = forces
+        world.step()
+        made, check = world.get_step_derivatives(), world.check_derivatives()
+        assert made.provenance["state_jacobian"].value == "analytic"
+        assert check.largest_error < 1e-6
+        g = rng.normal(size=len(made.state_names))
+        scale = 1.0 + np.abs(made.state_jacobian).max()
+        assert np.abs(world.apply_step_vjp(g).state - g @ made.state_jacobian).max() <= 1e-12 * scale
+        touched = touched or any(np.linalg.norm(one.force) > 0.0 for one in world.contacts)
+    assert touched
+
+
+def test_stiff_systems_are_solved_to_rounding():
+    """Against rational numbers: inertias of one beside a contact of 1e8, whose matrix is not symmetric."""
+    rng, n = np.random.default_rng(3), 6
+    J = rng.normal(size=(2, n))
+    H = np.eye(n) + 1e8 * J.T @ np.array([[1.0, 0.3], [0.0, 1.0]]) @ J
+    b = 1e8 * J.T @ rng.normal(size=2) + rng.normal(size=n)
+    for transposed in (False, True):
+        rows = [
+            [Fraction(x) for x in row] + [Fraction(y)]
+            for row, y in zip(H.T if transposed else H, b, strict=True)
+        ]
+        for k in range(n):
+            rows[k] = [x / rows[k][k] for x in rows[k]]
+            for i in range(n):
+                if i != k:
+                    rows[i] = [x - rows[i][k] * y for x, y in zip(rows[i], rows[k], strict=True)]
+        exact = [row[-1] for row in rows]
+        factors, pivot, work, x = H.copy(), np.zeros(n), np.zeros((2, n)), b.copy()
+        factor_with_pivots(factors, pivot)
+        solve_stiff(H, factors, pivot, work, transposed, x)
+        largest = max(abs(float(y)) for y in exact)
+        for found, low, wanted in zip(x, work[1], exact, strict=True):
+            assert abs(Fraction(found) - wanted) <= 1e-15 * largest
+            assert abs(Fraction(found) + Fraction(low) - wanted) <= 1e-22 * largest
+
+
 def test_touching_resting_and_coincident_shapes_have_finite_derivatives():
     for height in (0.1, 0.1 - 1e-12, 0.0, 0.05):
         ball = body('type="sphere" size=".1"', f"0 0 {height}")
@@ -255,6 +374,27 @@ def test_touching_resting_and_coincident_shapes_have_finite_derivatives():
             world.step()
             made = world.get_step_derivatives()
             assert np.isfinite(made.state_jacobian).all() and np.isfinite(made.control_jacobian).all()
+
+
+ROLLING = """<mujoco><option timestep=".004" cone="elliptic"/><worldbody><geom type="plane" size="5 5 .1"/>
+  <body pos="0 0 .095"><freejoint/><geom type="sphere" size=".1" mass="2"/>
+    <body pos=".1 0 0"><joint name="h" axis="0 1 0" damping=".2" stiffness="2"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".04" mass=".5"/></body></body></worldbody>
+  <actuator><motor joint="h" gear="3"/></actuator></mujoco>"""
+
+
+def test_differences_of_steps_do_not_end_where_the_solver_is_content():
+    """A small force across the slip changes less than the solver's tolerance: differences saw no answer."""
+    scene = msd.from_str(ROLLING, format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    world = sx.World.from_scene(scene)
+    world.step(n=40)
+    world.actuator_controls = [0.5]
+    for _ in range(8):
+        world.step()
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-8
+        assert len(check.errors) > 8 * len(check.changed)
 
 
 @pytest.mark.parametrize("geom", ['type="cylinder" size=".1 .1"', 'type="ellipsoid" size=".1 .12 .1"'])

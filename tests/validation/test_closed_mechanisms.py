@@ -153,6 +153,18 @@ def test_multipliers_are_those_of_the_dense_equations(count):
     assert np.abs(forces - expected).max() < 1e-8 * max(1.0, np.abs(expected).max())
 
 
+@pytest.mark.parametrize("family", list(Family))
+def test_every_family_tells_the_force_of_a_closure(family):
+    """Of the last step, which differs between families by the motion within it; dense in the test above."""
+    world, default = four_bars(1, 1e-4, family), four_bars(1, 1e-4)
+    for each in (world, default):
+        each.step(3000)
+    force = force_of(world.loop_closures["pin1"])
+    expected = force_of(default.loop_closures["pin1"])
+    assert np.linalg.norm(expected) > 3.0
+    assert np.allclose(force, expected, atol=2e-3)
+
+
 # ---- energy
 
 

@@ -48,10 +48,10 @@ def test_sleep_comes_after_the_quiet_time_and_not_a_step_sooner():
     [("linear_velocity", "linear_speed_threshold"), ("angular_velocity", "angular_speed_threshold")],
 )
 @pytest.mark.parametrize(("factor", "sleeps"), [(0.99, True), (1.01, False), (-0.99, True), (-1.01, False)])
-def test_speeds_count_against_their_own_threshold(quantity, threshold, factor, sleeps):
-    world, a, _ = floating(
-        **{"linear_speed_threshold": 1e-3, "angular_speed_threshold": 1e-3, threshold: 0.02}
-    )
+@pytest.mark.parametrize("which", [1, 2])
+def test_speeds_count_against_their_own_threshold(quantity, threshold, factor, sleeps, which):
+    made = floating(**{"linear_speed_threshold": 1e-3, "angular_speed_threshold": 1e-3, threshold: 0.02})
+    world, a = made[0], made[which]
     setattr(a, quantity, (0.0, 0.0, 0.02 * factor))
     assert (steps_until_sleep(world, a) is not None) == sleeps
     if sleeps:

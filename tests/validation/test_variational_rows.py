@@ -10,7 +10,6 @@ from tests.closed_mechanisms import POINT, Family, energy, four_bars, joints_of,
 
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.errors import CapabilityError
 
 G = 9.81
 
@@ -189,15 +188,7 @@ def test_dry_friction_in_a_closed_mechanism_converges_to_the_default_family():
     assert errors[0] > 1.9 * errors[1] > 1.9 * 1.9 * errors[2], errors
 
 
-# ---- what it does not have
-
-
-def test_forces_without_a_value_half_way_are_refused_by_name():
-    world, _ = ball(1e-3, 0.5)
-    hinged = world.add_rigid_body("hinged", mass=1.0, inertia=(0.01, 0.01, 0.01))
-    world.add_rigid_body_distance_spring("spring", hinged, world.rigid_bodies["ball"], 1.0, 10.0)
-    with pytest.raises(CapabilityError, match="'variational' does not have springs between bodies, which"):
-        world.step()
+# ---- soft equalities
 
 
 def test_soft_equalities_act_in_variational_steps():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import sys
 import threading
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from waiting import until
 
-from worldline import ArgumentError, msd
+from worldline import ArgumentError, BusyError, StepFailure, msd
 from worldline import simulation as sx
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -64,6 +65,9 @@ def test_the_address_of_the_viewer_lets_in_and_leaves_a_cookie(viewer):
         (None, {"Origin": "http://evil.example"}),
         (None, {"Origin": "null"}),
         (None, {"Origin": "http://localhost:1"}),
+        (None, {"Host": "["}),
+        (None, {"Origin": "http://["}),
+        ("//[?token=x", {}),
     ],
 )
 def test_other_requests_are_refused(viewer, path, headers):
@@ -123,6 +127,16 @@ def test_values_beyond_a_slider_do_nothing(viewer, value):
     assert abs(motor.value) <= 5.0 and abs(turn.value) < 0.01
 
 
+@pytest.mark.parametrize("uuid", [["x"], {"a": 1}, 5, None])
+def test_messages_about_no_control_are_dropped(viewer, uuid):
+    server = viewer._session.server
+    message = _messages.GuiUpdateMessage(uuid, {"value": 1.0})
+    handled = asyncio.run_coroutine_threadsafe(
+        server._websock_server._handle_incoming_message(0, message), server.get_event_loop()
+    )
+    assert handled.result(10.0) is None
+
+
 @pytest.mark.parametrize(
     "updates", [{"max": 1e9}, {"value": 1.0, "max": 1e9}, {"label": "x"}, {}, "value", None]
 )
@@ -179,13 +193,62 @@ def test_a_plot_that_raises_ends_alone(viewer):
     assert len(asked) == 1 and viewer._session._thread.is_alive()
 
 
-def test_work_that_raises_does_not_end_the_thread(viewer):
+@pytest.mark.parametrize("numbers", [("a",), (1.0, 2.0), (), None])
+def test_a_plot_of_what_are_not_its_numbers_ends_alone(viewer, numbers):
+    session = viewer._session
+    session.server.get_clients = lambda: {0: None}
+    viewer.plot("wrong", ("x",), lambda: numbers)
+    viewer.step(3)
+    until(lambda: not session.controls.plots._shown)
+    assert session.playback.error is None
+    viewer.play()
+    until(lambda: session.world.frame > 10)
+
+
+def test_a_plot_that_exits_does_not_end_the_thread(viewer):
+    session = viewer._session
+    session.server.get_clients = lambda: {0: None}
+    viewer.plot("exit", ("x",), lambda: sys.exit(3))
+    viewer.step(3)
+    until(lambda: not session.controls.plots._shown)
+    viewer.step(3)
+    assert session.world.frame == 6
+
+
+def test_plots_go_on_while_a_program_steps(viewer, monkeypatch):
+    """A step of another thread refuses the reading of a plot, which is no error of the plot."""
+    plots = viewer._session.controls.plots
+
+    def refused():
+        raise BusyError("another thread is inside a step")
+
+    viewer.plot("energy", ("x",), refused)
+    with pytest.raises(BusyError):
+        plots.sample(1e9, force=True)
+    assert "energy" in plots._shown
+
+
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit, KeyboardInterrupt])
+def test_work_that_raises_does_not_end_the_thread(viewer, error):
     def bad():
-        raise RuntimeError("not an error of the library")
+        raise error("not an error of the library")
 
     viewer._session.post(bad)
     viewer.step(2)
     assert viewer._session.world.frame == 2
+
+
+def test_a_program_is_told_that_a_step_failed(viewer):
+    world = viewer._session.world
+    viewer.step()
+    world.divergence_limit = 1e3
+    world.multibodies[0].joints["turn"].velocity = [1e5]
+    with pytest.raises(StepFailure, match="diverged"):
+        viewer.step(3)
+    assert world.frame == 1 and viewer._session.playback.error is not None
+    viewer.reset()
+    viewer.step()
+    assert world.frame == 1
 
 
 def test_a_viewer_whose_thread_is_gone_says_so(viewer, monkeypatch):

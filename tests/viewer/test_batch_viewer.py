@@ -93,3 +93,21 @@ def test_a_wide_plane_is_drawn_once_below_all_worlds(shown):
     planes = [k for k, item in enumerate(rows) if item.kind.name == "PLANE"]
     assert len(planes) == 64 and [rows[k].group for k in planes[1:]] == [-1] * 63
     np.testing.assert_allclose(viewer._poses(viewer._frames[0])[planes[0], :2], [7.0, 7.0])
+
+
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+def test_what_goes_wrong_on_the_page_is_said_and_ends_the_play_alone(shown, error):
+    batch, viewer = shown
+
+    def bad():
+        raise error("of the page")
+
+    viewer.play()
+    viewer._work.put(bad)
+    until(lambda: "of the page" in viewer.status)
+    assert not viewer.is_playing and viewer._thread.is_alive()
+    frame = int(batch.frame[0])
+    viewer.play()
+    until(lambda: int(batch.frame[0]) > frame)
+    viewer.pause()
+    assert "of the page" not in viewer.status

@@ -93,7 +93,8 @@ def test_a_failing_step_stops_and_is_told():
     playback.step()
     world.rigid_bodies["box"].linear_velocity = (1e308, 0, 0)
     world.time_step = 1e10
-    playback.step()
+    with pytest.raises(sx.StepFailure, match="diverged"):
+        playback.step()
     assert isinstance(playback.error, sx.StepFailure) and not playback.is_playing
     playback.reset()
     assert playback.error is None

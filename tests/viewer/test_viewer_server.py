@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from waiting import until
 
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, OperationError
+from worldline._src.errors import ArgumentError, BusyError, CapabilityError, NotFoundError, OperationError
 from worldline.collision import CollisionShape
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -144,6 +145,36 @@ def test_a_world_that_grows_is_drawn_anew(shown):
         late.add_collision_shape(CollisionShape.sphere(0.2))
     viewer.sync()
     assert viewer._session.stage is not stage and viewer._session.stage.overlays.is_on("Joint axes")
+    assert len(positions(viewer)) == 3
+
+
+@pytest.mark.parametrize("mode", ["design", "edit"])
+def test_the_page_never_compiles_a_world_that_is_being_changed(shown, mode):
+    """A frame that is under way when the World changes is left out; the changes are not refused."""
+    world, viewer = shown
+    if mode == "edit":
+        world.step()
+    looked_at(viewer)
+    drawing, changing, left_out = threading.Event(), threading.Event(), threading.Event()
+
+    def draw(pull, force=False):
+        drawing.set()
+        changing.wait(5.0)
+        try:
+            return bool(world.rigid_bodies[0].translation[2])
+        except BusyError:
+            left_out.set()
+            raise
+
+    viewer._session.stage.draw = draw
+    assert drawing.wait(5.0)
+    with world.edit() if mode == "edit" else nullcontext():
+        world.add_rigid_body("late", position=(0, 1, 1))
+        changing.set()
+        assert left_out.wait(5.0)
+        world.rigid_bodies["late"].add_collision_shape(CollisionShape.sphere(0.2))
+    viewer.sync()
+    assert viewer._session.playback.error is None
     assert len(positions(viewer)) == 3
 
 

@@ -78,8 +78,8 @@ class _Task:
 
 def jobs() -> int:
     """How many processes may compile."""
-    told = os.environ.get("WORLDLINE_COMPILE_JOBS", "")
-    return int(told) if told.isdigit() else 1
+    asked = os.environ.get("WORLDLINE_COMPILE_JOBS", "")
+    return int(asked) if asked.isdigit() else 1
 
 
 def compile_ahead(wanted: Iterable[Stage | Entry], scalar: Kind = float64) -> None:
@@ -157,7 +157,7 @@ def _end(process: subprocess.Popen[str] | None) -> None:
 
 def _started() -> subprocess.Popen[str] | None:
     """A process that compiles what it reads; None where programs may not start others."""
-    beside = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "WORLDLINE_COMPILE_JOBS": "1"}
+    settings = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "WORLDLINE_COMPILE_JOBS": "1"}
     import subprocess
 
     try:
@@ -166,7 +166,7 @@ def _started() -> subprocess.Popen[str] | None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **beside, "WORLDLINE_QUIET": "1"},
+            env={**os.environ, **settings, "WORLDLINE_QUIET": "1"},
             text=True,
         )
     except OSError:

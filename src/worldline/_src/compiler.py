@@ -81,7 +81,12 @@ def dispatcher(function: Callable[..., Any], merged: bool) -> Any:
     return numba.njit(**(INLINE_OPTIONS if merged else UNIT_OPTIONS))(function)
 
 
-_NUMBERS = {"float64": types.float64, "int64": types.int64, "boolean": types.boolean}
+_NUMBERS = {
+    "float64": types.float64,
+    "float32": types.float32,
+    "int64": types.int64,
+    "boolean": types.boolean,
+}
 
 
 def _resolve(kind: Kind) -> Any:

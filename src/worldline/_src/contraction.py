@@ -25,7 +25,7 @@ from worldline._src.named_tuple import NamedTuple
 _VALUE = re.compile(r'%(?:"[^"]*"|[-\w$.]+)')
 _LINE = re.compile(r'\s+(%(?:"[^"]*"|[-\w$.]+)) = (\w+) (.*)')
 _FLAGS = re.compile(r"(?:nnan|ninf|nsz|arcp|contract|afn|reassoc|fast) ")
-_NUMBER = re.compile(r"(double|<\d+ x double>) (.*)")
+_NUMBER = re.compile(r"(double|<\d+ x (?:double|float)>) (.*)")
 _PLACE = re.compile(r"(.*?)((?:, \d+)+)$")
 _FIRST_LANE = re.compile(r'<\d+ x double> (?:undef|poison), double (%(?:"[^"]*"|[-\w$.]+)), i\d+ 0$')
 _ALL_LANES = re.compile(r'<\d+ x double> (%(?:"[^"]*"|[-\w$.]+)), .* zeroinitializer$')
@@ -261,4 +261,5 @@ def _split(text: str) -> list[str]:
 def _intrinsic(kind: str) -> str:
     """The function that rounds a * b + c once, and twice on processors that cannot."""
     count = kind[1 : kind.index(" ")] if kind.startswith("<") else ""
-    return f"llvm.fmuladd.v{count}f64" if count else "llvm.fmuladd.f64"
+    bits = 32 if "float" in kind else 64
+    return f"llvm.fmuladd.v{count}f{bits}" if count else "llvm.fmuladd.f64"

@@ -63,6 +63,9 @@ class Generator:
         ]
         return self.attributes(0.7, pos=lambda: self.numbers(3)) + self.r.choice(forms)
 
+    def solvers(self, *prefixes: str) -> str:
+        return "".join(map(self.solver, prefixes))
+
     def solver(self, prefix: str = "") -> str:
         return self.attributes(
             0.3,
@@ -80,26 +83,22 @@ class Generator:
     # default classes
 
     def joint_attributes(self, slide: bool | None = None) -> str:
-        return (
-            self.attributes(
-                0.25,
-                pos=lambda: self.numbers(3),
-                axis=lambda: self.numbers(3),
-                armature=lambda: self.number(0, 1),
-                damping=lambda: self.number(0, 1),
-                stiffness=lambda: self.number(0, 1),
-                frictionloss=lambda: self.number(0, 1),
-                margin=lambda: self.number(0, 1),
-                ref=lambda: self.number(-40, 40),
-                springref=lambda: self.number(-40, 40),
-                range=lambda: self.range(-90, 90),
-                actuatorfrcrange=lambda: self.range(-9, 9),
-                actuatorgravcomp=lambda: self.r.choice(["true", "false"]),
-                group=lambda: str(self.r.randint(0, 5)),
-            )
-            + self.solver("limit")
-            + self.solver("friction")
-        )
+        return self.attributes(
+            0.25,
+            pos=lambda: self.numbers(3),
+            axis=lambda: self.numbers(3),
+            armature=lambda: self.number(0, 1),
+            damping=lambda: self.number(0, 1),
+            stiffness=lambda: self.number(0, 1),
+            frictionloss=lambda: self.number(0, 1),
+            margin=lambda: self.number(0, 1),
+            ref=lambda: self.number(-40, 40),
+            springref=lambda: self.number(-40, 40),
+            range=lambda: self.range(-90, 90),
+            actuatorfrcrange=lambda: self.range(-9, 9),
+            actuatorgravcomp=lambda: self.r.choice(["true", "false"]),
+            group=lambda: str(self.r.randint(0, 5)),
+        ) + self.solvers("limit", "friction")
 
     def geom_attributes(self) -> str:
         return (
@@ -312,21 +311,17 @@ class Generator:
     # beside the tree
 
     def tendon_attributes(self) -> str:
-        return (
-            self.attributes(
-                0.3,
-                range=lambda: self.range(0, 3),
-                margin=lambda: self.number(0, 1),
-                stiffness=lambda: self.number(0, 1),
-                damping=lambda: self.number(0, 1),
-                frictionloss=lambda: self.number(0, 1),
-                armature=lambda: self.number(0, 1),
-                springlength=lambda: self.r.choice([self.number(0, 1), self.range(0, 1)]),
-                actuatorfrcrange=lambda: f"{self.number(-9, 0)} {self.number(0, 9)}",
-            )
-            + self.solver("limit")
-            + self.solver("friction")
-        )
+        return self.attributes(
+            0.3,
+            range=lambda: self.range(0, 3),
+            margin=lambda: self.number(0, 1),
+            stiffness=lambda: self.number(0, 1),
+            damping=lambda: self.number(0, 1),
+            frictionloss=lambda: self.number(0, 1),
+            armature=lambda: self.number(0, 1),
+            springlength=lambda: self.r.choice([self.number(0, 1), self.range(0, 1)]),
+            actuatorfrcrange=lambda: f"{self.number(-9, 0)} {self.number(0, 9)}",
+        ) + self.solvers("limit", "friction")
 
     def pair_attributes(self) -> str:
         return (

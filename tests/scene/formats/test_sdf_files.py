@@ -241,3 +241,20 @@ def test_mutated_files_raise_nothing_else():
             msd.from_str(text, "sdf")
         except SceneError:
             continue
+
+
+def test_every_sensor_is_left_out_by_type_and_name():
+    kinds = ("imu", "contact", "camera", "gpu_lidar", "altimeter", "magnetometer", "navsat", "rgbd_camera")
+    sensors = "".join(
+        f'<sensor name="{kind} of a" type="{kind}"><update_rate>9</update_rate></sensor>' for kind in kinds
+    )
+    scene = msd.from_str(
+        f"""<sdf version="1.9"><model name="m"><link name="a">{sensors}</link><link name="b"/>
+        <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz></axis>
+        <sensor name="wrist" type="force_torque"/></joint></model></sdf>""",
+        format="sdf",
+    )
+    notes = [str(entry) for entry in scene.report.losses]
+    for k, kind in enumerate(kinds):
+        assert any(f"link[0]/sensor[{k}]: {kind} '{kind} of a': sensors" in note for note in notes), notes
+    assert any("joint[0]/sensor[0]: force_torque 'wrist': sensors" in note for note in notes), notes

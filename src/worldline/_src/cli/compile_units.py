@@ -15,8 +15,9 @@ WIDTHS = {"x86-64-v3": (4,), "x86-64-v4": (4, 8)}
 
 def scalars(level: str | None = None) -> tuple[str, ...]:
     """Names of the scalars that run on a level of processors, or on this one."""
-    widths = WIDTHS[level] if level else sorted({4, native_width()})
-    lanes = [f"lanes{width}" for width in widths]
+    widths = WIDTHS[level] if level else tuple(sorted({4, native_width()}))
+    # the widest lanes have twice as many worlds in single precision
+    lanes = [*(f"lanes{width}" for width in widths), f"single{2 * widths[-1]}"]
     return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7", "dual7own")
 
 
@@ -28,6 +29,7 @@ def units(scalar: str) -> list[Unit]:
         tendon_touch,  # noqa: F401
     )
     from worldline._src.kernels.broadphase.every_pair import every_pair
+    from worldline._src.kernels.sensors import noise  # noqa: F401
     from worldline._src.lcp import entries  # noqa: F401
     from worldline._src.step import (
         derivatives,
@@ -37,20 +39,26 @@ def units(scalar: str) -> list[Unit]:
         programs,
         runner,
         sensing,  # noqa: F401
+        sensor_noise,  # noqa: F401
         stepping,
     )
     from worldline._src.step.analytic_stages import displace_bodies, finish_linear, linearize_dynamics
-    from worldline._src.step.derivative_stages import factor_mass, settle_islands
+    from worldline._src.step.derivative_stages import factor_mass, settle_every_island, settle_islands
     from worldline._src.step.evaluate import SCALARS
     from worldline._src.step.stage_links import all_stages
     from worldline._src.step.step_derivatives import dual_stages, parameter_stages
 
     if scalar == "dual7":
-        return [*(stage.unit(DUAL7) for stage in dual_stages()), settle_islands.unit(PLAIN)]
+        settled = (settle_islands.unit(PLAIN), settle_every_island.unit(PLAIN))
+        return [*(stage.unit(DUAL7) for stage in dual_stages()), *settled]
     if scalar == "dual7own":
         return [stage.unit(DUAL7_OWN) for stage in parameter_stages()]
     if scalar.endswith("own"):
-        return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.OWN_STAGES]
+        return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.STAGES]
+    if scalar.startswith("single"):
+        # worlds that step; everything else is evaluated in double precision
+        stepped = [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.STAGES]
+        return [lane_runner.RUNNERS[scalar].unit(), *stepped]
     wanted = [*programs.ALL, *stepping.PROGRAMS]
     wanted = [program for program in wanted if scalar in ("float", "dual") or not program.one_by_one]
     stages = [stage for program in wanted for stage in program.stages]

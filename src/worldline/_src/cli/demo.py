@@ -25,26 +25,25 @@ WALKER = Path(__file__).with_name("data") / "walker.xml"
 """The bundled robot; see the note at the top of the file."""
 
 FIRST_STAGES = """
-refresh_poses semi_implicit_euler accelerations drive_forces no_wrenches link_velocities integrate
-mass_matrix composites
+refresh_poses semi_implicit_euler accelerations drive_forces no_wrenches link_velocities
 """.split()
 """Stages of the first world, from the last it needs to the first: other processors meet this one half-way."""
 STAGES = """
 solve_rows solve_free_bodies narrow_convex solve_islands contact_rows solve_velocities
-solve_manifold solve_gjk solve_epa solve_curved total_momentum kinetic_energy spring_displacements
-potential_energy com_position limit_rows gather_mass guess_from_last actuator_forces
-add_passive_forces begin_rows collision_poses shape_poses broad narrow_sort narrow_round narrow_flat
-narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
-mass_of_trees limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
-runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
-inverse_dynamics subtract_passive_forces forward_dynamics
+solve_manifold solve_gjk solve_epa solve_curved mass_matrix composites integrate total_momentum
+kinetic_energy spring_displacements potential_energy com_position limit_rows gather_mass
+guess_from_last actuator_forces add_passive_forces begin_rows collision_poses shape_poses broad
+narrow_sort narrow_round narrow_flat narrow_ball check_contacts find_islands check_islands
+damp_implicitly log_contacts mass_of_island mass_of_trees limit_energy keep_smooth correct_positions
+compensate_gravity center_forces unpack_state runge_kutta_first runge_kutta_second runge_kutta_third
+runge_kutta_last pack_state body_poses inverse_dynamics subtract_passive_forces forward_dynamics
 """.split()
 """Stages of the other scenes, slow ones first."""
 LANE_STAGES = """
-body_poses positions link_velocities no_wrenches inverse_dynamics spring_displacements
-subtract_passive_forces add_passive_forces forward_dynamics composites mass_matrix
+forward_dynamics positions inverse_dynamics mass_matrix composites body_poses link_velocities
+add_passive_forces subtract_passive_forces spring_displacements no_wrenches
 """.split()
-"""Stages of the batch."""
+"""Stages of the batch; small ones last, for a process that compiles until another is done with a stage."""
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

@@ -16,6 +16,7 @@ import numpy as np
 from worldline._src.collision.geometry import GeometryData
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE, CollisionColumns
+from worldline._src.linear_algebra import matmul
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import IDENTITY, Array, rotation
 
@@ -173,7 +174,7 @@ def _bits(mask: int) -> int:
 def _centred_pose(shape: CollisionShape, geometry: GeometryData | None) -> Array:
     pose = shape.local_pose.copy()
     if geometry is not None:
-        pose[:3] += rotation(pose) @ geometry.centre
+        pose[:3] += matmul(rotation(pose), geometry.centre)
     return pose
 
 

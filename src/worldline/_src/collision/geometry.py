@@ -83,9 +83,11 @@ def hull_geometry(points: Array, cache: AssetCache | None = None) -> GeometryDat
         faces, planes = _polygons(vertices, triangles)
         face_start = np.cumsum([0, *(len(face) for face in faces)])
         near_start, near = _neighbours(len(vertices), triangles)
+        directions = _cell_directions()
+        along = sum(np.outer(vertices[:, k], directions[:, k]) for k in range(3))
         made = GeometryData(
             *(centre, half, vertices, planes, face_start, np.concatenate(faces), near_start, near),
-            start=np.argmax(vertices @ _cell_directions().T, axis=0),
+            start=np.argmax(along, axis=0),
         )
         return {name: getattr(made, name) for name in _HULL_ARRAYS}
 
@@ -110,7 +112,8 @@ def _cell_directions() -> Array:
 def _neighbours(count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vertices that share an edge, listed vertex by vertex."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    first, second = np.divmod(np.unique(np.concatenate([edges @ [count, 1], edges @ [1, count]])), count)
+    a, b = edges.T
+    first, second = np.divmod(np.unique(np.concatenate([count * a + b, a + count * b])), count)
     start = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(first, minlength=count), out=start[1:])
     return start, second

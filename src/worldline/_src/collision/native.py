@@ -16,7 +16,7 @@ from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
-from worldline._src.spatial.poses import VectorLike
+from worldline._src.spatial.poses import VectorLike, numbers
 
 _NO_POINT = np.zeros(3)
 
@@ -67,6 +67,26 @@ class NativeDetector(CollisionDetector):
         else:
             rows = _of_compounds(scene, wanted)
         return results.PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
+
+    def near(self, group: CollisionGroup, reach: float) -> tuple[np.ndarray, results.PairDistances]:
+        """Pairs of objects whose shapes are within a distance of each other, (n, 2), with these distances.
+
+        Objects of several shapes stand in it with every pair of them.
+        """
+        require_kind(group, CollisionGroup, "group", "near")
+        reach = float(numbers(reach, (), "reach"))
+        if not 0.0 <= reach < 1e9:
+            raise ArgumentError(f"reach must be a distance of 0 m or more, got {reach}")
+        if not len(group):
+            rows, pairs = np.zeros((0, 10)), np.zeros((0, 2), np.int64)
+        else:
+            scene = self.scene(group)
+            scene.find_pairs(margin=reach)
+            pairs = _measured(scene, scene.candidates().copy())
+            rows = scene.distances(pairs).copy() if len(pairs) else np.zeros((0, 10))
+            close = rows[:, 0] <= reach
+            rows, pairs = rows[close], scene.shape_body[pairs[close]]
+        return pairs, results.PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
     def distance(
         self, group: CollisionGroup, other: OtherGroup = None, option: results.DistanceOption | None = None
@@ -181,10 +201,7 @@ def _all_pairs(scene: NativeScene, bound: float) -> np.ndarray:
     while True:
         count = scene.find_pairs(margin=reach)
         if count or reach >= bound:
-            pairs = scene.candidates().copy()
-            kinds = scene.arenas.column.shape_type
-            keep = [pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in pairs.tolist()]
-            pairs = pairs[np.array(keep, bool)]
+            pairs = _measured(scene, scene.candidates().copy())
             if len(pairs) or reach >= bound:
                 return _within(scene, pairs, bound)
         reach = min(bound, 8.0 * reach)
@@ -196,10 +213,15 @@ def _within(scene: NativeScene, pairs: np.ndarray, bound: float) -> np.ndarray:
         return pairs
     best = float(scene.distances(pairs)[:, 0].min())
     scene.find_pairs(margin=min(bound, max(best, 0.0)))
-    wide = scene.candidates().copy()
+    wide = _measured(scene, scene.candidates().copy())
+    return wide if len(wide) else pairs
+
+
+def _measured(scene: NativeScene, pairs: np.ndarray) -> np.ndarray:
+    """Those pairs of shapes that have a distance."""
     kinds = scene.arenas.column.shape_type
-    keep = np.array([pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in wide.tolist()], bool)
-    return wide[keep] if keep.any() else pairs
+    keep = [pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in pairs.tolist()]
+    return pairs[np.array(keep, bool)]
 
 
 def _reach(scene: NativeScene) -> float:

@@ -22,6 +22,7 @@ from worldline._src.collision.geometry import (
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, refuse_unknown_attribute
 from worldline._src.kernels.narrowphase import tables
+from worldline._src.linear_algebra import dot, norm
 from worldline._src.masked import has_masked_entries
 from worldline._src.scene.assets.cache import AssetCache
 from worldline._src.spatial.poses import (
@@ -152,7 +153,7 @@ class CollisionShape:
         longer of its sides is wide.
         """
         n = numbers(normal, (3,), "the normal of a plane")
-        length = float(np.linalg.norm(n))
+        length = norm(n)
         if not length > 1e-12:
             raise ArgumentError(f"the normal of a plane must not be zero, got {n.tolist()}")
         n = n / length
@@ -294,7 +295,7 @@ class CollisionShape:
     def offset(self) -> float:
         """Distance [m] of a plane from the body's origin along its normal."""
         self._need("offset", (0,))
-        return float(self.normal @ self._local[:3])
+        return dot(self.normal, self._local[:3])
 
     @property
     def vertices(self) -> Array:
@@ -422,6 +423,6 @@ def _local(value: PoseLike | None) -> Array:
 def _turn_z_to(n: Array) -> Array:
     """The shortest rotation, xyzw, that turns z to the unit vector `n`."""
     q = np.array([-n[1], n[0], 0.0, 1.0 + n[2]])
-    if np.linalg.norm(q) < 1e-7:
+    if norm(q) < 1e-7:
         return np.array([1.0, 0.0, 0.0, 0.0])
-    return q / np.linalg.norm(q)
+    return q / norm(q)

@@ -14,7 +14,6 @@ import operator
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, lower_cast, overload, register_model
@@ -250,32 +249,6 @@ class _Power(AbstractTemplate):
 @lower_builtin(operator.pow, Dual7Type, types.Float)
 def _lower_power(context, builder, sig, args):
     return _to_power(builder, *args)
-
-
-# ---- value types, such as vectors: those of numbers become those of duals where the two meet
-
-
-def _unified(self, typingctx, other):
-    """The value type whose elements hold those of both; None where they are different value types."""
-    if not isinstance(other, types.BaseNamedTuple) or self.instance_class is not other.instance_class:
-        return None
-    kinds = [typingctx.unify_pairs(a, b) for a, b in zip(self, other, strict=True)]
-    if any(kind is None for kind in kinds):
-        return None
-    if len(set(kinds)) == 1:
-        return types.NamedUniTuple(kinds[0], len(kinds), self.instance_class)
-    return types.NamedTuple(kinds, self.instance_class)
-
-
-for _named in (types.NamedTuple, types.NamedUniTuple):
-    _named.unify = _unified
-    for _other in (types.NamedTuple, types.NamedUniTuple):
-
-        @lower_cast(_named, _other)
-        def _cast_value_type(context, builder, fromty, toty, value):
-            parts = cgutils.unpack_tuple(builder, value, len(fromty))
-            made = [context.cast(builder, x, a, b) for x, a, b in zip(parts, fromty, toty, strict=True)]
-            return context.make_tuple(builder, toty, made)
 
 
 # ---- rows of matrices: four doubles at a time are no four duals

@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.envs.task import Outcome, Task
 from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.facade.quantities import Reading, attribute
 from worldline._src.spatial.poses import Array
 
 RENDER_MODES = ("rgb_array",)
@@ -81,12 +82,8 @@ class OnEpisodes:
     task: Task
     _episodes: Episodes
 
-    @property
-    def batch(self) -> WorldBatch:
-        """The batch it runs on, world i for environment i; write its arrays to set a state."""
-        return self._episodes.batch
+    batch: Reading[WorldBatch] = attribute(
+        "_episodes.batch", "The batch it runs on, world i for environment i; write its arrays to set a state."
+    )
 
-    @property
-    def dt(self) -> float:
-        """Duration of a step [s]."""
-        return self.task.dt
+    dt: Reading[float] = attribute("task.dt", "Duration of a step [s].")

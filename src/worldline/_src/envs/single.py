@@ -40,6 +40,9 @@ def refuse_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> No
 class WorldEnv(OnEpisodes, gymnasium.Env[np.ndarray, np.ndarray]):
     """A task on one world; made by `gymnasium.make("worldline/Ant-v0")`.
 
+    Wrappers and training libraries store attributes in environments, so they take any attribute, as all
+    of Gymnasium do: a misspelt name is not refused. Names of options are checked.
+
     Args:
         task: kind of the task.
         render_mode: "rgb_array" for pictures by `render`, or None.

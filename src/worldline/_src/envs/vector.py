@@ -26,6 +26,9 @@ class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     Environment i has random numbers of its own: with the seed `s` its episodes are those of the environment
     that `gymnasium.make` gives and that is reset with the seed `s + i`, whatever the number of environments.
 
+    Wrappers and training libraries store attributes in environments, so they take any attribute, as all
+    of Gymnasium do: a misspelt name is not refused. Names of options are checked.
+
     Args:
         task: kind of the task.
         num_envs: how many worlds.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -78,13 +78,21 @@ def six_moments(inertia: Array) -> list[float]:
 M = TypeVar("M", bound=_Massive)
 
 
+class MassKeywords(TypedDict, total=False):
+    """Keywords of methods that add links, which override the options."""
+
+    mass: float | None
+    inertia: InertiaLike | None
+    center_of_mass: VectorLike | None
+
+
 def overridden(
     who: str,
     usual: M,
     given: M | None,
-    mass: float | None,
-    inertia: InertiaLike | None,
-    center_of_mass: VectorLike | None,
+    mass: float | None = None,
+    inertia: InertiaLike | None = None,
+    center_of_mass: VectorLike | None = None,
 ) -> M:
     """A copy of the options that are given, or the usual ones, with what keywords say of mass.
 
@@ -180,7 +188,7 @@ class LinkOptions(_Massive):
             `RigidBodyOptions`.
         center_of_mass: in the link frame [m], (3,). When None, the origin with a given inertia, and otherwise
             that of the collision shapes.
-        gravity_compensation: share of its weight that the link is relieved of; 1 makes it float.
+        gravity_compensation: share of its weight that is compensated; 1 makes it float.
 
     Example:
         >>> from worldline import simulation as sx

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from worldline._src.facade.body_options import checked_inertia, six_moments
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.inertia import Inertia
+from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Link as SceneLink
@@ -67,6 +69,16 @@ def give_all_masses(runtime: Runtime) -> None:
     options.bound_mass, options.bound_inertia, options.total_mass = 0.0, 0.0, None
 
 
+def _number(column: str, write: Callable[[Any, Any], None], doc: str) -> Any:
+    """A number of the body in a column of the model."""
+
+    def read(frame: MassiveFrame) -> float:
+        runtime, b = frame._index()
+        return float(getattr(runtime.model, column)[b])
+
+    return quantity(read, write, doc)
+
+
 class MassiveFrame(Frame):
     """A frame that moves with a body of the model."""
 
@@ -90,20 +102,19 @@ class MassiveFrame(Frame):
 
     # ---- mass properties
 
-    @property
-    def mass(self) -> float:
-        """[kg]; an inertia that was not given but follows from shapes is scaled with it."""
-        runtime, b = self._index()
-        return float(runtime.model.body_mass[b])
-
-    @mass.setter
-    def mass(self, value: float) -> None:
+    def _set_mass(self, value: float) -> None:
         runtime, b = self._index()
         mass = values.mass_of(value, f"{self._kind()} mass of '{self.name}': {self._kind()} mass")
-        model, inertia = runtime.model, None
+        model, columns = runtime.model, {"body_mass": mass}
         if self._follows_shapes() and model.body_mass[b] > 0.0:
-            inertia = mass / float(model.body_mass[b]) * model.body_inertia[b]
-        self._write(runtime, b, mass=mass, inertia=inertia)
+            columns["body_inertia"] = mass / float(model.body_mass[b]) * model.body_inertia[b]
+        self._write(runtime, b, columns)
+
+    mass: Quantity[float, float] = _number(
+        "body_mass",
+        _set_mass,
+        "[kg]; an inertia that was not given but follows from shapes is scaled with it.",
+    )
 
     @property
     def inertia(self) -> Array:
@@ -119,7 +130,7 @@ class MassiveFrame(Frame):
     def inertia(self, value: TransformLike) -> None:
         runtime, b = self._index()
         inertia = values.inertia_of(value, f"{self._kind()} inertia of '{self.name}': {self._kind()} inertia")
-        self._write(runtime, b, inertia=inertia, has_own_moments=True, has_own_pos=True)
+        self._write(runtime, b, {"body_inertia": inertia}, has_own_moments=True, has_own_pos=True)
 
     @property
     def center_of_mass(self) -> Array:
@@ -131,7 +142,7 @@ class MassiveFrame(Frame):
     def center_of_mass(self, value: VectorLike) -> None:
         runtime, b = self._index()
         center = values.vector3(value, f"{self._kind()} center of mass")
-        self._write(runtime, b, com=center, has_own_pos=True)
+        self._write(runtime, b, {"body_com": center}, has_own_pos=True)
 
     @property
     def mass_properties(self) -> Inertia:
@@ -153,24 +164,10 @@ class MassiveFrame(Frame):
     def mass_properties(self, value: Inertia) -> None:
         runtime, b = self._index()
         given = checked_inertia(value, f"{self._kind()} '{self.name}' mass properties")
-        self._write(
-            runtime,
-            b,
-            mass=given.mass,
-            com=given.center_of_mass,
-            inertia=given.moment,
-            has_own_moments=True,
-            has_own_pos=True,
-        )
+        columns = {"body_mass": given.mass, "body_com": given.center_of_mass, "body_inertia": given.moment}
+        self._write(runtime, b, columns, has_own_moments=True, has_own_pos=True)
 
-    @property
-    def gravity_compensation(self) -> float:
-        """Share of its weight that the body is relieved of; 1 makes it float."""
-        runtime, b = self._index()
-        return float(runtime.model.body_gravcomp[b])
-
-    @gravity_compensation.setter
-    def gravity_compensation(self, value: float) -> None:
+    def _set_gravity_compensation(self, value: float) -> None:
         runtime, b = self._index()
         share = values.real(value, f"{self._kind()} gravity compensation")
         shares = np.array(runtime.model.body_gravcomp)
@@ -182,6 +179,12 @@ class MassiveFrame(Frame):
         if model.is_relieved != before and forces is not None and forces.actuated_gravcomp.any():
             # which joints compensate by their actuators is settled when the description is compiled
             self._world._topology_changed()
+
+    gravity_compensation: Quantity[float, float] = _number(
+        "body_gravcomp",
+        _set_gravity_compensation,
+        "Share of its weight that is compensated; 1 makes it float.",
+    )
 
     def _follows_shapes(self) -> bool:
         """Whether the inertia follows from shapes and mass: none was given, and there are shapes."""
@@ -198,10 +201,8 @@ class MassiveFrame(Frame):
         self,
         runtime: Any,
         b: int,
+        columns: dict[str, Any],
         *,
-        mass: float | None = None,
-        com: Array | None = None,
-        inertia: Array | None = None,
         has_own_moments: bool = False,
         has_own_pos: bool = False,
     ) -> None:
@@ -209,9 +210,7 @@ class MassiveFrame(Frame):
 
         What a file left to its shapes is written as numbers that still follow those.
         """
-        changes = {"body_mass": mass, "body_com": com, "body_inertia": inertia}
-        rows = {name: np.array(x)[None] for name, x in changes.items() if x is not None}
-        runtime.update_rows(slice(b, b + 1), rows)
+        runtime.update_rows(slice(b, b + 1), {name: np.array(x)[None] for name, x in columns.items()})
         give_all_masses(runtime)
         describe_mass(self._link, runtime.model, b)
         given = self._link.inertial
@@ -219,7 +218,7 @@ class MassiveFrame(Frame):
             given.has_own_moments = True
         if has_own_pos:
             given.has_own_pos = True
-        if inertia is not None and has_own_moments:
+        if "body_inertia" in columns and has_own_moments:
             given.is_checked = True
 
     # ---- motion

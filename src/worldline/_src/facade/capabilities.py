@@ -115,11 +115,12 @@ def capabilities() -> tuple[Capability, ...]:
             ROWS[EXECUTION],
             (
                 *("single world", "kinematics-only", "batch of one description"),
-                *("batch of several descriptions", "rollout"),
+                *("batch of several descriptions", "rollout", "batch in single precision"),
             ),
             ("accelerator",),
-            "batches through WorldBatch and MixedBatch, rollouts through state.rollout; PREFER_ACCELERATED "
-            "falls back to the processor",
+            "batches through WorldBatch and MixedBatch, those in single precision through "
+            "WorldBatch(dtype=float32), rollouts through state.rollout; PREFER_ACCELERATED falls back to the "
+            "processor",
         ),
         Capability(
             ROWS[DERIVATIVES],

@@ -22,6 +22,7 @@ from worldline._src.facade.joint_spec import JointSpec, drawn_pose, own_fields
 from worldline._src.facade.kinds import SCENE_JOINTS, JointType, drive_type, scene_joint_type
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.linear_algebra import unit_vector
 from worldline._src.model.checks import check_angle_limits
 from worldline._src.scene import compose as compose_scene
 from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind
@@ -187,8 +188,8 @@ def _described(spec: JointSpec, name: str) -> SceneJoint:
     made = SceneJoint(
         name=name,
         type_=scene_joint_type(spec.type),
-        axis=spec.axis / np.linalg.norm(spec.axis),
-        axis2=spec.axis2 / np.linalg.norm(spec.axis2),
+        axis=unit_vector(spec.axis),
+        axis2=unit_vector(spec.axis2),
         pos=anchor[:3],
         orientation=anchor[3:],
         pitch=spec.pitch,
@@ -202,7 +203,7 @@ def _described(spec: JointSpec, name: str) -> SceneJoint:
     axes = [*((axis, False) for axis in spec.linear_axes), *((axis, True) for axis in spec.angular_axes)]
     made.dofs = _dof_settings(spec, len(axes) or made.sizes[1]) or [JointDof() for _ in axes]
     for dof, (axis, angular) in zip(made.dofs, axes, strict=False):
-        dof.axis, dof.angular = axis / np.linalg.norm(axis), angular
+        dof.axis, dof.angular = unit_vector(axis), angular
     return made
 
 

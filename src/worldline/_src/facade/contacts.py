@@ -17,6 +17,7 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.linear_algebra import matmul
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.constraints import Constraints
@@ -62,7 +63,7 @@ def surface_points(point: Array, normal: Array, depth: float, X_a: Array, X_b: A
     half = 0.5 * depth * normal
     ends: list[Array] = []
     for X, place in ((X_a, point + half), (X_b, point - half)):
-        ends.append(X[3:].reshape(3, 3).T @ (place - X[:3]))
+        ends.append(matmul(X[3:].reshape(3, 3).T, place - X[:3]))
     return ends[0], ends[1]
 
 
@@ -171,9 +172,8 @@ def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
     column = constraints.column
     count = int(column.counter[t.CONTACT_COUNT])
     rows, depth = column.contact_row[:count], constraints.collision.column.contact[:count, 6]
-    found: list[tuple[int, Array]] = []
-    for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
-        force = column.contact_force[k, :3] @ column.frame[k].reshape(3, 3)
-        if depth[k] >= 0.0 or force.any():
-            found.append((k, force))
-    return found
+    # rows of a frame are the normal and the tangents
+    axes = column.frame[:count].reshape(-1, 3, 3).transpose(0, 2, 1)
+    forces = matmul(axes, column.contact_force[:count, :3, None])[..., 0]
+    touches = (rows[:, 0] >= 0) & ((depth >= 0.0) | forces.any(axis=1))
+    return [(k, forces[k].copy()) for k in np.flatnonzero(touches).tolist()]

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.joint_parameters import set_actuator_type
 from worldline._src.facade.kinds import ActuatorType, member
 from worldline._src.facade.known_names import KnownNames
-from worldline._src.facade.quantities import Reading, reading
+from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 
 if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
@@ -44,6 +44,15 @@ def _read_only(name: str, doc: str) -> property:
         return float(getattr(self._joint, name)[self._index])
 
     return property(read, doc=doc)
+
+
+def _largest(name: str, doc: str) -> Any:
+    """A limit in either direction."""
+    return quantity(
+        lambda dof: float(getattr(dof._joint, f"{name}_limits")[dof._index]),
+        lambda dof, value: dof._set_size(name, value),
+        doc,
+    )
 
 
 class DegreeOfFreedom(KnownNames):
@@ -142,23 +151,12 @@ class DegreeOfFreedom(KnownNames):
         """Both limits of this degree of freedom [N or N m]; infinity for none."""
         self._set_limits("effort", lower, upper)
 
-    @property
-    def velocity_limit(self) -> float:
-        """Largest speed in either direction [m/s or rad/s]."""
-        return float(self._joint.velocity_limits[self._index])
-
-    @velocity_limit.setter
-    def velocity_limit(self, value: float) -> None:
-        self._set_size("velocity", value)
-
-    @property
-    def effort_limit(self) -> float:
-        """Largest commanded effort in either direction [N or N m]."""
-        return float(self._joint.effort_limits[self._index])
-
-    @effort_limit.setter
-    def effort_limit(self, value: float) -> None:
-        self._set_size("effort", value)
+    velocity_limit: Quantity[float, float] = _largest(
+        "velocity", "Largest speed in either direction [m/s or rad/s]."
+    )
+    effort_limit: Quantity[float, float] = _largest(
+        "effort", "Largest commanded effort in either direction [N or N m]."
+    )
 
     def _set_size(self, quantity: str, value: float) -> None:
         size = values.any_number(value, f"{quantity} limit of {self.name}")

@@ -175,6 +175,9 @@ def apply_step_jvp(
     if control is not None:
         u = values.dof_vector(control, len(u), "control tangent")
     if world.contact_gradient_mode is ContactGradientMode.ANALYTIC:
+        if tangent.is_stiff:
+            A, B = _jacobians(world, tangent, layout)
+            return A @ x + B @ u
         made = tangent.along(layout.change, np.concatenate([x, u]), 1, layout.tangent)
         if made is not None:
             return made[:, 0]
@@ -385,7 +388,7 @@ def check_derivatives(world: WorldRuntime, step: float) -> DerivativeCheck:
     parameters = [numbers_of(world, one) for one in world._parameters]
     P = parameter_derivatives.by_parameters(world, tangent, parameters)[layout.tangent]
     A, B = _jacobians(world, tangent, layout, ContactGradientMode.ANALYTIC)
-    exact, still = np.concatenate([A, B, P], axis=1), tangent.replayed(Seeds())
+    exact, unchanged = np.concatenate([A, B, P], axis=1), tangent.replayed(Seeds())
 
     def around() -> Iterator[tuple[str, float, list[Outcome]]]:
         """Every column, with the step of its differences and steps from around the start."""
@@ -405,10 +408,10 @@ def check_derivatives(world: WorldRuntime, step: float) -> DerivativeCheck:
         # of second order, from one side: they disagree where a derivative jumps nearby
         bent, sides = False, ((1.0, *ends[-2:]), (-1.0, *ends[1::-1])) if len(ends) == 4 else ()
         for side, one, two in sides:
-            moved = 4.0 * tangent.difference(still, one) - tangent.difference(still, two)
+            moved = 4.0 * tangent.difference(unchanged, one) - tangent.difference(unchanged, two)
             off = side * moved[layout.tangent] / (2.0 * size) - column
             bent = bent or float(np.abs(off).max(initial=0.0)) > _KINK * scale
-        if bent or any(end.active_set != still.active_set for end in ends):
+        if bent or any(end.active_set != unchanged.active_set for end in ends):
             changed.append(name)
             continue
         off = np.abs(column - exact[:, k]) / scale

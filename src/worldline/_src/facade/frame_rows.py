@@ -67,7 +67,7 @@ class FrameRows:
             at += size
         self._index = np.concatenate(rows)
         self._arena = slice(_SETTINGS, at)
-        for name, array in runtime.beside.items():
+        for name, array in runtime.external_state.items():
             self.parts[name] = slice(at, at + array.size)
             at += array.size
         self._fixed = at
@@ -93,7 +93,7 @@ class FrameRows:
         row[NOISE] = noise_numbers(world._options)
         # clip: without it take() goes through a buffer of its own
         sim.data.take(self._index, out=row[self._arena], mode="clip")
-        for name, array in runtime.beside.items():
+        for name, array in runtime.external_state.items():
             row[self.parts[name]] = array.ravel()
         row[self._fixed :] = free
         return row
@@ -103,7 +103,7 @@ class FrameRows:
         runtime, sim = self.runtime, self.runtime.sim
         self._load_settings(world, row)
         self.spread(row, sim.data)
-        for name, array in runtime.beside.items():
+        for name, array in runtime.external_state.items():
             array[:] = row[self.parts[name]].reshape(array.shape)
         runtime.controls_written()
         runtime.joints_commanded()

@@ -100,9 +100,9 @@ class Freezing(Handle):
         places = [(joint, joint.frozen_position) for joint in chosen]
         names = {joint._joint.name or "" for joint in chosen}
         scene = owner._world._scene
-        still = {j._joint.name or "" for j in every} - names
-        back = [item for waiting, taken in self._thawed if not waiting & still for item in taken]
-        self._thawed = [part for part in self._thawed if part[0] & still]
+        remaining = {j._joint.name or "" for j in every} - names
+        back = [item for waiting, taken in self._thawed if not waiting & remaining for item in taken]
+        self._thawed = [part for part in self._thawed if part[0] & remaining]
         freezing.unfreeze(scene, names, back)
         owner._known = None
         owner._world._topology_changed()

@@ -19,6 +19,7 @@ from worldline._src.facade import values
 from worldline._src.facade.closure_projection import closure_row
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.joint import Joint
+from worldline._src.facade.quantities import Reading, length
 from worldline._src.spatial.poses import Array, float_array, numbers, read_only
 from worldline._src.step.dynamics import integrate, inverse_dynamics, mass_matrix
 from worldline._src.step.ik_problem import IkProblem
@@ -110,10 +111,7 @@ class IndependentCoordinates(FixedAttributes):
             made.append(label if end - start == 1 else f"{label}[{d - start}]")
         return tuple(made)
 
-    @property
-    def num_freedoms(self) -> int:
-        """Number of independent coordinates."""
-        return len(self.dofs)
+    num_freedoms: Reading[int] = length("dofs", "Number of independent coordinates.")
 
     @property
     def _q(self) -> Array:

@@ -20,7 +20,14 @@ from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolic
 from worldline._src.facade.joint_wrench import wrench_on_child
 from worldline._src.facade.kinds import ActuatorType, JointType, actuator_type, drive_type, joint_type, member
 from worldline._src.facade.known_names import returns_read_only
-from worldline._src.facade.quantities import Quantity, Reading, Vector, quantity, reading
+from worldline._src.facade.quantities import (
+    Quantity,
+    Reading,
+    Vector,
+    handle_attribute,
+    quantity,
+    reading,
+)
 from worldline._src.facade.runtime import MOTORS
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_kind import require_multibody
@@ -71,6 +78,24 @@ def _unbreakable(name: str) -> Quantity[float, float]:
     )
 
 
+def _largest(column: str, what: str, doc: str) -> Vector:
+    """The largest size of a quantity that may have another limit in each direction."""
+    return quantity(
+        lambda joint: values.read_only(parameters.get_largest(joint, column)),
+        lambda joint, value: parameters.set_limit(joint, column, value, what),
+        doc,
+    )
+
+
+def _axis(name: str, allowed: set[JointType], doc: str) -> Quantity[Array, VectorLike]:
+    """An axis that joints of some types have."""
+    return quantity(
+        lambda joint: values.read_only(joint._axis_of(name, allowed)),
+        lambda joint, value: joint._set_axis(name, value, allowed),
+        doc,
+    )
+
+
 class Joint(mimic.Follower):
     """A joint. All vectors have one number per degree of freedom, also when there is one.
 
@@ -115,11 +140,7 @@ class Joint(mimic.Follower):
         self._require_alive()
         return JointType.FLOATING if isinstance(self._joint, FreeJoint) else joint_type(self._joint.type_)
 
-    @property
-    def multibody(self) -> Multibody:
-        """The multibody the joint belongs to."""
-        self._require_alive()
-        return self._multibody
+    multibody: Reading[Multibody] = handle_attribute("_multibody", "The multibody the joint belongs to.")
 
     @property
     def num_dofs(self) -> int:
@@ -150,11 +171,7 @@ class Joint(mimic.Follower):
         self._require_alive()
         return [DegreeOfFreedom(self, k) for k in range(self.num_dofs)]
 
-    @property
-    def child_link(self) -> Link:
-        """The link the joint moves."""
-        self._require_alive()
-        return self._child
+    child_link: Reading[Link] = handle_attribute("_child", "The link the joint moves.")
 
     @property
     def parent_link(self) -> Link:
@@ -442,19 +459,15 @@ class Joint(mimic.Follower):
     def limit_margin(self, value: float) -> None:
         parameters.set_limit_margin(self, value)
 
-    @property
-    def velocity_limits(self) -> Array:
+    velocity_limits = _largest(
+        "joint_velocity_limit",
+        "velocity limits",
         """Largest speed in either direction [m/s or rad/s], (num_dofs,), infinity for none.
 
         A joint at its largest speed is kept there by an impulse that acts on the rest of its tree as well.
         Setting it sets both limits; `set_velocity_limits` takes another one for each direction.
-        """
-        return parameters.get_largest(self, "joint_velocity_limit")
-
-    @velocity_limits.setter
-    def velocity_limits(self, value: float | VectorLike) -> None:
-        parameters.set_limit(self, "joint_velocity_limit", value, "velocity limits")
-
+        """,
+    )
     velocity_lower_limits = _limits(
         "joint_velocity_lower", "Least velocity [m/s or rad/s], (num_dofs,), minus infinity for none."
     )
@@ -489,15 +502,11 @@ class Joint(mimic.Follower):
     def acceleration_limits(self, value: float | VectorLike) -> None:
         parameters.set_acceleration_limits(self, value)
 
-    @property
-    def effort_limits(self) -> Array:
-        """Largest commanded effort in either direction [N or N m], (num_dofs,), infinity for none."""
-        return parameters.get_largest(self, "joint_effort_limit")
-
-    @effort_limits.setter
-    def effort_limits(self, value: float | VectorLike) -> None:
-        parameters.set_limit(self, "joint_effort_limit", value, "effort limits")
-
+    effort_limits = _largest(
+        "joint_effort_limit",
+        "effort limits",
+        "Largest commanded effort in either direction [N or N m], (num_dofs,), infinity for none.",
+    )
     effort_lower_limits = _limits(
         "joint_effort_lower", "Least commanded effort [N or N m], (num_dofs,), minus infinity for none."
     )
@@ -511,23 +520,8 @@ class Joint(mimic.Follower):
 
     # ---- geometry
 
-    @property
-    def axis(self) -> Array:
-        """Unit axis in the joint frame, (3,)."""
-        return self._axis_of("axis", WITH_AXIS)
-
-    @axis.setter
-    def axis(self, value: VectorLike) -> None:
-        self._set_axis("axis", value, WITH_AXIS)
-
-    @property
-    def axis2(self) -> Array:
-        """Second unit axis in the joint frame, (3,)."""
-        return self._axis_of("axis2", WITH_AXIS2)
-
-    @axis2.setter
-    def axis2(self, value: VectorLike) -> None:
-        self._set_axis("axis2", value, WITH_AXIS2)
+    axis = _axis("axis", WITH_AXIS, "Unit axis in the joint frame, (3,).")
+    axis2 = _axis("axis2", WITH_AXIS2, "Second unit axis in the joint frame, (3,).")
 
     def _axis_of(self, name: str, allowed: set[JointType]) -> Array:
         self._require_alive()

@@ -86,15 +86,13 @@ class ModelFormat(Enum):
 class RootJointType(Enum):
     """How the base of a loaded tree stands in the world."""
 
-    FLOATING = "floating"
-    FIXED = "fixed"
+    FLOATING, FIXED = "floating", "fixed"
 
 
 class RigidBodySolver(Enum):
     """How free rigid bodies with contacts are solved."""
 
-    SEQUENTIAL_IMPULSE = "sequential-impulse"
-    IPC = "incremental-potential-contact"
+    SEQUENTIAL_IMPULSE, IPC = "sequential-impulse", "incremental-potential-contact"
 
 
 class ContactSolverMethod(Enum):
@@ -158,8 +156,7 @@ class PhysicalParameter(Enum):
 class ComputeAcceleratorPolicy(Enum):
     """Whether other devices than the processor may be used."""
 
-    CPU_ONLY = "cpu-only"
-    PREFER_ACCELERATED = "prefer-accelerated"
+    CPU_ONLY, PREFER_ACCELERATED = "cpu-only", "prefer-accelerated"
 
 
 class LoopClosureFamily(Enum):
@@ -183,23 +180,19 @@ class LoopClosureFamily(Enum):
 class LoopClosureResidualCoordinates(Enum):
     """The axes a residual and its force are given in."""
 
-    WORLD = "world"
-    ENDPOINT_A = "endpoint-a"
-    ENDPOINT_B = "endpoint-b"
+    WORLD, ENDPOINT_A, ENDPOINT_B = "world", "endpoint-a", "endpoint-b"
 
 
 class ClosureKinematicsPolicy(Enum):
     """What a kinematics update does about a closure."""
 
-    RESIDUAL_ONLY = "ResidualOnly"
-    PROJECT = "Project"
+    RESIDUAL_ONLY, PROJECT = "ResidualOnly", "Project"
 
 
 class ClosureDynamicsPolicy(Enum):
     """What a step does about a closure."""
 
-    RESIDUAL_ONLY = "ResidualOnly"
-    SOLVE = "Solve"
+    RESIDUAL_ONLY, SOLVE = "ResidualOnly", "Solve"
 
 
 SCENE_JOINTS = {JointType[facts.public]: kind for kind, facts in JOINTS.items()}

@@ -104,9 +104,9 @@ def energy_ledger(world: WorldRuntime) -> EnergyLedger:
     bias = _bias(sim, q0, v0)
     share = force_shares(runtime, q0)
     lifted = gravity_compensation(model, q0)
-    still = dynamics.passive_forces(model, q0, np.zeros_like(v0))
-    springs = still - lifted + share.tendon_springs
-    damping = dynamics.passive_forces(model, q0, v0) - still + share.tendon_damping
+    at_rest = dynamics.passive_forces(model, q0, np.zeros_like(v0))
+    springs = at_rest - lifted + share.tendon_springs
+    damping = dynamics.passive_forces(model, q0, v0) - at_rest + share.tendon_damping
     motors = sim.tau - springs - damping + share.motors
     if sim.implicit:
         # of the end of the step; what it adds to the beginning

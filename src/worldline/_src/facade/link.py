@@ -15,6 +15,7 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.shapes import CollisionBody
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_kind import require_multibody
+from worldline._src.linear_algebra import matmul
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.spatial.poses import Array
@@ -145,10 +146,10 @@ class Link(CollisionBody):
         runtime, b = self._index()
         X = values.matrix_of(runtime.sim.fresh_poses()[b])
         if not push_in_world:
-            push = X[:3, :3] @ push
+            push = matmul(X[:3, :3], push)
         if not point_in_world:
-            place = X[:3, :3] @ place + X[:3, 3]
-        lever = place - (X[:3, :3] @ runtime.model.body_com[b] + X[:3, 3])
+            place = matmul(X[:3, :3], place) + X[:3, 3]
+        lever = place - (matmul(X[:3, :3], runtime.model.body_com[b]) + X[:3, 3])
         runtime.apply_one_shot(b, np.concatenate([np.cross(lever, push), push]))
 
     def apply_torque(self, torque: VectorLike, torque_in_world_frame: bool = True) -> None:
@@ -157,7 +158,7 @@ class Link(CollisionBody):
         in_world = values.flag(torque_in_world_frame, "torque_in_world_frame")
         runtime, b = self._index()
         if not in_world:
-            moment = self.rotation @ moment
+            moment = matmul(self.rotation, moment)
         runtime.apply_one_shot(b, np.concatenate([moment, np.zeros(3)]))
 
     def remove(self) -> None:

@@ -19,7 +19,7 @@ from worldline._src.facade.free_names import free_name
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, flag
-from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
+from worldline._src.facade.quantities import Quantity, Reading, handle_attribute, quantity, reading
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike
 from worldline._src.scene import closures as described
@@ -186,11 +186,9 @@ class LoopClosure(Handle):
     family: Reading[kinds.LoopClosureFamily] = _given("family", "What the endpoints share.")
     distance: Reading[float] = _given("distance", "Distance kept by the DISTANCE family [m].")
 
-    @property
-    def allow_collision(self) -> bool:
-        """Whether the two bodies touch while the closure is solved."""
-        self._require_alive()
-        return self._closure.allow_collision
+    allow_collision: Reading[bool] = handle_attribute(
+        "_closure.allow_collision", "Whether the two bodies touch while the closure is solved."
+    )
 
     @property
     def runtime_policy(self) -> LoopClosureRuntimePolicy:

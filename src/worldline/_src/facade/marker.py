@@ -15,6 +15,7 @@ from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.kinds import member
 from worldline._src.facade.link import Link
+from worldline._src.facade.quantities import Reading, handle_attribute
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Hierarchy
@@ -96,11 +97,9 @@ class Marker(Frame):
         self._world._topology_changed()
         self._world._follow_frame(self)
 
-    @property
-    def shape(self) -> SiteShape:
-        """How it is shown, and what touch sensors feel with."""
-        self._require_alive()
-        return self._site.shape
+    shape: Reading[SiteShape] = handle_attribute(
+        "_site.shape", "How it is shown, and what touch sensors feel with."
+    )
 
     @property
     def size(self) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
-from worldline._src.facade.body_options import InertiaLike, LinkOptions, overridden
+from worldline._src.facade.body_options import LinkOptions, MassKeywords, overridden
 from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection, NamedCollection
 from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
@@ -27,6 +27,7 @@ from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.subtrees import subtree
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_kind import known_kind
+from worldline._src.keywords import shared_keywords
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body
@@ -35,6 +36,8 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics, jacobians
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
     from worldline._src.facade.end_effector import EndEffector
     from worldline._src.facade.joint import Joint
@@ -60,6 +63,16 @@ class _Layout(NamedTuple):
     turning: list[tuple[slice, slice]]
     """The same of each joint of which they differ."""
     scalar: bool
+
+
+def _momentum(part: slice, doc: str) -> Any:
+    """A part of the momentum of all links."""
+
+    def read(robot: Multibody) -> Array:
+        model, q, v, _ = robot._terms()
+        return values.read_only(dynamics.momentum(model, q, v)[part])
+
+    return reading(read, doc)
 
 
 @known_kind
@@ -106,16 +119,14 @@ class Multibody(MultibodyTerms, Freezing):
 
     # ---- topology
 
+    @shared_keywords(MassKeywords, mass=None, inertia=None, center_of_mass=None)
     def add_link(
         self,
         name: str = "",
         parent: Link | None = None,
         joint: JointSpec | None = None,
         options: LinkOptions | None = None,
-        *,
-        mass: float | None = None,
-        inertia: InertiaLike | None = None,
-        center_of_mass: VectorLike | None = None,
+        **masses: Unpack[MassKeywords],
     ) -> Link:
         """A new link; keywords override the options.
 
@@ -135,7 +146,7 @@ class Multibody(MultibodyTerms, Freezing):
             if isinstance(name, str) and name
             else f"a link of multibody '{self._name}'"
         )
-        chosen = overridden(who, LinkOptions(), options, mass, inertia, center_of_mass)
+        chosen = overridden(who, LinkOptions(), options, **masses)
         return construction.add_link(self, name, parent, joint, chosen)
 
     def clone(
@@ -629,17 +640,10 @@ class Multibody(MultibodyTerms, Freezing):
         model, q, _, order = self._terms()
         return dynamics.center_of_mass_jacobian(model, q)[:, order]
 
-    @property
-    def linear_momentum(self) -> Array:
-        """World axes [kg m/s], (3,)."""
-        model, q, v, _ = self._terms()
-        return dynamics.momentum(model, q, v)[3:]
-
-    @property
-    def angular_momentum(self) -> Array:
-        """About the centre of mass, world axes [kg m^2/s], (3,)."""
-        model, q, v, _ = self._terms()
-        return dynamics.momentum(model, q, v)[:3]
+    linear_momentum: Reading[Array] = _momentum(slice(3, 6), "World axes [kg m/s], (3,).")
+    angular_momentum: Reading[Array] = _momentum(
+        slice(0, 3), "About the centre of mass, world axes [kg m^2/s], (3,)."
+    )
 
     @property
     def centroidal_momentum_matrix(self) -> Array:

@@ -15,6 +15,7 @@ and written:
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 from worldline._src.facade.known_names import returns_read_only
@@ -61,3 +62,26 @@ def quantity(read: Callable[[Any], Any], write: Callable[[Any, Any], None], doc:
 def reading(read: Callable[[Any], Any], doc: str) -> Any:
     """A property that is only read; arrays that `read` returns are read-only copies already."""
     return property(returns_read_only(read), doc=doc)
+
+
+def attribute(path: str, doc: str) -> Any:
+    """A property that reads an attribute of a part, such as `"_replay.cursor"`."""
+    get = attrgetter(path)
+    return reading(lambda owner: get(owner), doc)
+
+
+def length(path: str, doc: str) -> Any:
+    """A property that reads the length of a collection, such as `"_rigid_bodies"`."""
+    get = attrgetter(path)
+    return reading(lambda owner: len(get(owner)), doc)
+
+
+def handle_attribute(path: str, doc: str) -> Any:
+    """A property of a handle that reads an attribute such as `"_site.shape"`; a dead handle refuses."""
+    get = attrgetter(path)
+
+    def read(handle: Any) -> Any:
+        handle._require_alive()
+        return get(handle)
+
+    return reading(read, doc)

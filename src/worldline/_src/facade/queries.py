@@ -31,6 +31,7 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.kinds import UpdatePolicy, member
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
+from worldline._src.facade.quantities import Reading, attribute
 from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -109,20 +110,15 @@ class RayHits:
             found = self._found = Rays(row[:1], row[1:4].reshape(1, 3), row[4:7].reshape(1, 3), hit)
         return found
 
-    @property
-    def fractions(self) -> Array:
-        """Share of the way from start to end, (n,); infinity for a miss."""
-        return self._rays.share
+    fractions: Reading[Array] = attribute(
+        "_rays.share", "Share of the way from start to end, (n,); infinity for a miss."
+    )
 
-    @property
-    def points(self) -> Array:
-        """Where they hit, world [m], (n, 3); the end of the ray for a miss."""
-        return self._rays.point
+    points: Reading[Array] = attribute(
+        "_rays.point", "Where they hit, world [m], (n, 3); the end of the ray for a miss."
+    )
 
-    @property
-    def normals(self) -> Array:
-        """Outward unit normals, (n, 3); zero for a miss."""
-        return self._rays.normal
+    normals: Reading[Array] = attribute("_rays.normal", "Outward unit normals, (n, 3); zero for a miss.")
 
     @property
     def bodies(self) -> list[RigidBody | Link | None]:

@@ -18,6 +18,7 @@ from worldline._src.errors import ArgumentError, NotFoundError, RecordingError, 
 from worldline._src.facade import recording_file, values
 from worldline._src.facade.frame_rows import STEPS, times
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.quantities import Reading, length
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
 from worldline._src.named_tuple import NamedTuple
@@ -75,10 +76,7 @@ class Recording(KnownNames):
         self._rows, self._columns, self._layout = rows, columns, layout
         self._continuations, self._ticks = continuations, ticks
 
-    @property
-    def num_frames(self) -> int:
-        """How many frames there are."""
-        return len(self._rows)
+    num_frames: Reading[int] = length("_rows", "How many frames there are.")
 
     @property
     def times(self) -> Array:

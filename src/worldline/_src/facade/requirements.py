@@ -22,7 +22,7 @@ from worldline._src.facade.kinds import (
 from worldline._src.facade.mimic import couplers_of
 from worldline._src.facade.runtime import DRIVES
 from worldline._src.later import DeferredModule
-from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families, missing_ground
+from worldline._src.step.stepping import available_families, missing_ground
 
 if TYPE_CHECKING:
     from worldline._src.facade.world_runtime import WorldRuntime
@@ -123,14 +123,6 @@ def _require_scene(world: WorldRuntime) -> None:
     for what in world._live().missing:
         _refuse(capabilities.FEATURES, f"{what}: not available")
     family = world._options.multibody_options.integration_family
-    constraints = world._live().constraints
-    variational = family is MultibodyIntegrationFamily.VARIATIONAL
-    if constraints is not None and variational and (missing := constraints.parts_without_momenta):
-        _refuse(
-            capabilities.CONSTRAINTS,
-            f"integration family '{family.value}' does not have {', '.join(missing)}, which "
-            "this World asks for; use another family or take them out",
-        )
     if why := missing_ground(world._live().model, family):
         _refuse(capabilities.INTEGRATION, why)
 

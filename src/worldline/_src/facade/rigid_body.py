@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,43 @@ from worldline._src.errors import OperationError
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address
 from worldline._src.facade.known_names import returns_read_only
+from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.facade.shapes import CollisionBody, checked_restitution
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.linear_algebra import matmul, solve
 from worldline._src.scene.bodies import Body, BodyKind
 from worldline._src.scene.validate import is_ground
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
     from worldline._src.facade.world_runtime import WorldRuntime
+
+
+def _of_kind(kind: BodyKind, doc: str) -> Any:
+    """Whether a body is of a kind; setting it False makes the body dynamic."""
+
+    def read(body: RigidBody) -> bool:
+        body._require_alive()
+        return body._body.kind is kind
+
+    return quantity(read, lambda body, value: body._set_kind(value, kind), doc)
+
+
+def _material(name: str, check: Callable[[Any, str], float], doc: str) -> Any:
+    """A number of the material that all shapes of a body have."""
+
+    def read(body: RigidBody) -> float:
+        body._require_alive()
+        return getattr(body._body, name)
+
+    def write(body: RigidBody, value: float) -> None:
+        body._require_alive()
+        body._world._require_idle()
+        number = check(value, f"RigidBody {name}")
+        setattr(body._body, name, number)
+        body._write_materials(**{name: number})
+
+    return quantity(read, write, doc)
 
 
 class RigidBody(CollisionBody):
@@ -93,7 +123,7 @@ class RigidBody(CollisionBody):
         with runtime.guard:
             angular = self.angular_velocity
             runtime.sim.q[q] = pose
-            runtime.sim.v[v][3:] = values.matrix_of(pose)[:3, :3].T @ angular
+            runtime.sim.v[v][3:] = matmul(values.matrix_of(pose)[:3, :3].T, angular)
             if self.is_static:
                 runtime.sim.v[v] = 0.0
             runtime.sim.written()
@@ -135,30 +165,18 @@ class RigidBody(CollisionBody):
             self._body.angular_velocity = velocity
             return
         with runtime.guard:
-            runtime.sim.v[v][3:] = values.matrix_of(runtime.sim.q[q])[:3, :3].T @ velocity
+            runtime.sim.v[v][3:] = matmul(values.matrix_of(runtime.sim.q[q])[:3, :3].T, velocity)
         runtime.sim.velocities_written()
 
     # ---- how it moves
 
-    @property
-    def is_static(self) -> bool:
-        """Whether the body never moves; setting it ends being kinematic."""
-        self._require_alive()
-        return self._body.kind is BodyKind.Static
-
-    @is_static.setter
-    def is_static(self, value: bool) -> None:
-        self._set_kind(value, BodyKind.Static)
-
-    @property
-    def is_kinematic(self) -> bool:
-        """Whether the body follows its velocity and feels no forces; setting it ends being static."""
-        self._require_alive()
-        return self._body.kind is BodyKind.Kinematic
-
-    @is_kinematic.setter
-    def is_kinematic(self, value: bool) -> None:
-        self._set_kind(value, BodyKind.Kinematic)
+    is_static: Quantity[bool, bool] = _of_kind(
+        BodyKind.Static, "Whether the body never moves; setting it ends being kinematic."
+    )
+    is_kinematic: Quantity[bool, bool] = _of_kind(
+        BodyKind.Kinematic,
+        "Whether the body follows its velocity and feels no forces; setting it ends being static.",
+    )
 
     def _set_kind(self, value: bool, kind: BodyKind) -> None:
         if not isinstance(value, (bool, np.bool_)):
@@ -235,44 +253,26 @@ class RigidBody(CollisionBody):
         if self._body.kind is not BodyKind.Dynamic:
             return
         R = self.rotation
-        change = R @ np.linalg.solve(self.inertia, R.T @ twist)
-        lever = R @ self.center_of_mass
+        change = matmul(R, solve(self.inertia, matmul(R.T, twist)))
+        lever = matmul(R, self.center_of_mass)
         self.linear_velocity = self.linear_velocity - np.cross(change, lever)
         self.angular_velocity = self.angular_velocity + change
 
     # ---- contact
 
-    @property
-    def friction(self) -> float:
-        """Coefficient of dry friction; two bodies use the geometric mean.
-
-        Setting it gives it to all shapes.
-        """
-        self._require_alive()
-        return self._body.friction
-
-    @friction.setter
-    def friction(self, value: float) -> None:
-        self._require_alive()
-        self._world._require_idle()
-        self._body.friction = values.non_negative(value, "RigidBody friction")
-        self._write_materials(friction=self._body.friction)
-
-    @property
-    def restitution(self) -> float:
+    friction: Quantity[float, float] = _material(
+        "friction",
+        values.non_negative,
+        "Coefficient of dry friction; two bodies use the geometric mean. Setting it gives it to all shapes.",
+    )
+    restitution: Quantity[float, float] = _material(
+        "restitution",
+        checked_restitution,
         """Share of the closing speed that returns, 0 to 1; two bodies use the larger.
 
         Setting it gives it to all shapes.
-        """
-        self._require_alive()
-        return self._body.restitution
-
-    @restitution.setter
-    def restitution(self, value: float) -> None:
-        self._require_alive()
-        self._world._require_idle()
-        self._body.restitution = checked_restitution(value, "RigidBody restitution")
-        self._write_materials(restitution=self._body.restitution)
+        """,
+    )
 
     def _own_material(self) -> tuple[float, float]:
         return self._body.friction, self._body.restitution
@@ -294,4 +294,4 @@ class RigidBody(CollisionBody):
 
 def _turned(pose: Array, vector: Array) -> Array:
     """A vector from the axes of a pose to those of the world."""
-    return values.matrix_of(pose)[:3, :3] @ vector
+    return matmul(values.matrix_of(pose)[:3, :3], vector)

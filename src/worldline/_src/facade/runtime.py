@@ -35,7 +35,6 @@ from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.island_options import Rest, SolverMethod
-from worldline._src.step.pack_joints import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 from worldline._src.step.thread_guard import ThreadGuard
@@ -180,8 +179,8 @@ class Runtime:
         return self.sim.activation
 
     @property
-    def beside(self) -> dict[str, Array]:
-        """Arrays beside the arena that the next step depends on; replay frames hold them."""
+    def external_state(self) -> dict[str, Array]:
+        """Arrays outside the arena on which the next step depends; replay frames contain them."""
         return {
             "held": self.persistent_wrench,
             "once": self.one_shot_wrench,
@@ -270,10 +269,6 @@ class Runtime:
         column = self.constraints.column
         tree = int(column.body_tree[self.body(link) + 1])
         return int(column.tree_group[tree]) if tree >= 0 else -1
-
-    def scalar_coordinates(self) -> np.ndarray:
-        """Coordinate of every degree of freedom that is a number of its own, -1 of others."""
-        return scalar_coordinates(self.model)
 
     def passive_forces(self) -> Array:
         """Springs, dampers and gravity compensation at the beginning of the last step."""
@@ -596,8 +591,8 @@ class Runtime:
         }
         switches = self.changed_switches(self.switches)
         commands = dict(zip(self._loop_names(), self.joint_commands.copy(), strict=True))
-        beside = (self.control.copy(), self.activation.copy(), self.mocap.copy(), switches, commands)
-        return Snapshot(joints, links, sim.clock.copy(), *beside)
+        others = (self.control.copy(), self.activation.copy(), self.mocap.copy(), switches, commands)
+        return Snapshot(joints, links, sim.clock.copy(), *others)
 
     def _loop_names(self) -> list[str]:
         """Names of the joints between bodies."""
@@ -683,7 +678,11 @@ class Runtime:
         self.wrenches_written()
         sim.clock[:] = saved.clock
         self.forget_contacts()
-        sim.written()
+        self.state_replaced()
+
+    def state_replaced(self) -> None:
+        """The whole state was written from elsewhere; static bodies have no velocity."""
+        self.sim.written()
         for body in self.scene.hierarchy.bodies:
             if body.kind is BodyKind.Static:
                 self.set_body_kind(body)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.facade.values import matrix_of
+from worldline._src.linear_algebra import matmul
 from worldline._src.scene.bodies import Body, BodyKind
 from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.layout import Slot, layout
@@ -71,7 +72,7 @@ def _draw(runtime: Runtime, body: Body, copied: Body, scene: Scene) -> None:
     copied.link.local_translation, copied.link.local_rotation = q[:3], q[3:]
     if body.kind is not BodyKind.Static:
         copied.linear_velocity = v[:3]
-        copied.angular_velocity = matrix_of(q)[:3, :3] @ v[3:]
+        copied.angular_velocity = matmul(matrix_of(q)[:3, :3], v[3:])
 
 
 def _read_controls(runtime: Runtime, state: Keyframe) -> None:
@@ -115,7 +116,4 @@ def read_state(world: WorldRuntime, state: Keyframe, slots: list[Slot], links: l
         runtime.persistent_wrench[runtime.link_body[id(link)]] = wrench
     sim.body_f[:] = runtime.persistent_wrench
     sim.forces_written()
-    sim.written()
-    for body in runtime.scene.hierarchy.bodies:
-        if body.kind is BodyKind.Static:
-            runtime.set_body_kind(body)
+    runtime.state_replaced()

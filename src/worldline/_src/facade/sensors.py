@@ -21,6 +21,7 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.known_names import returns_read_only
+from worldline._src.facade.quantities import Reading, handle_attribute, reading
 from worldline._src.facade.sensor_values import Readings
 from worldline._src.facade.step_functions import WorksOn, works_on_keywords
 from worldline._src.facade.values import TransformLike, count, pose_of, text
@@ -101,10 +102,9 @@ class Sensor(Handle):
         readings, k = self._where()
         return readings.kinds[k]
 
-    @property
-    def dim(self) -> int:
-        """How many numbers a reading has."""
-        return self.span.stop - self.span.start
+    dim: Reading[int] = reading(
+        lambda sensor: sensor.span.stop - sensor.span.start, "How many numbers a reading has."
+    )
 
     @property
     def span(self) -> slice:
@@ -139,8 +139,7 @@ class Sensor(Handle):
         distance of a ray that meets nothing, and counts of contacts have none. Readings have noise where
         `World.sensor_noise_seed` is set.
         """
-        readings, k = self._where()
-        return float(readings.table.noise[k])
+        return self._column("noise")
 
     @noise.setter
     def noise(self, value: float) -> None:
@@ -149,8 +148,7 @@ class Sensor(Handle):
     @property
     def gyro_noise(self) -> float:
         """Standard deviation of the angular velocity of an inertial unit [rad/s]; settable there, else 0."""
-        readings, k = self._where()
-        return float(readings.table.gyro_noise[k])
+        return self._column("gyro_noise")
 
     @gyro_noise.setter
     def gyro_noise(self, value: float) -> None:
@@ -168,11 +166,14 @@ class Sensor(Handle):
         setattr(described, name, values.non_negative(value, f"{name} of sensor '{self._name}'"))
         readings.set_noise(k, described.noise, getattr(described, "gyro_noise", 0.0))
 
+    def _column(self, name: str) -> float:
+        readings, k = self._where()
+        return float(getattr(readings.table, name)[k])
+
     @property
     def cutoff(self) -> float:
         """Largest size of a number of the reading; 0 for none. Of distances: how far is looked."""
-        readings, k = self._where()
-        return float(readings.table.cutoff[k])
+        return self._column("cutoff")
 
     @property
     def needs_dynamics(self) -> bool:
@@ -244,11 +245,7 @@ class FunctionSensor(Sensor):
             raise OperationError(f"sensor '{self._name}' is a function of Python and has no parameters")
         self._kernel.parameters = value
 
-    @property
-    def dim(self) -> int:
-        """How many numbers a reading has."""
-        self._require_alive()
-        return self._dim
+    dim: Reading[int] = handle_attribute("_dim", "How many numbers a reading has.")
 
     @property
     def span(self) -> slice:

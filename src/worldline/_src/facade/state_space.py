@@ -207,16 +207,7 @@ class StateSpace(KnownNames):
 
 
 def _bound(value: float | VectorLike, size: int, name: str, which: str) -> Array:
-    what = f"{which} bound of state variable '{name}'"
-    made = values.array(value, what)
-    if made.ndim == 0:
-        made = np.full(size, float(made))
-    if made.shape != (size,):
-        raise ArgumentError(f"{what} must be one number or {size}, got {made.shape}")
-    if np.isnan(made).any():
-        raise ArgumentError(f"{what} must not be NaN, got {made.tolist()}")
-    made.flags.writeable = False
-    return made
+    return values.read_only(values.spread(value, size, f"{which} bound of state variable '{name}'"))
 
 
 def _joined(parts: list[Array]) -> Array:

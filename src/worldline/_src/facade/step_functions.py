@@ -93,23 +93,20 @@ class WorldStepContext(StepContext):
 
     def dofs(self, joint: Joint) -> slice:
         """Where the velocities and forces of a joint are in `v`, `force` and `v_target`."""
-        require_kind(joint, Joint, "joint", "dofs")
-        found = self._dofs.get(joint)
-        if found is None:
-            found = self._dofs[joint] = self._slice(joint, self._runtime.model.joint_qd_start)
-        return found
+        return self._slice("dofs", joint, self._dofs, self._runtime.model.joint_qd_start)
 
     def coordinates(self, joint: Joint) -> slice:
         """Where the coordinates of a joint are in `q` and `q_target`."""
-        require_kind(joint, Joint, "joint", "coordinates")
-        found = self._coordinates.get(joint)
-        if found is None:
-            found = self._coordinates[joint] = self._slice(joint, self._runtime.model.joint_q_start)
-        return found
+        return self._slice("coordinates", joint, self._coordinates, self._runtime.model.joint_q_start)
 
-    def _slice(self, joint: Joint, starts: Array) -> slice:
-        j = self._runtime.joint_index.get(id(self._mine(joint)._joint))
-        return slice(0, 0) if j is None else slice(int(starts[j]), int(starts[j + 1]))
+    def _slice(self, caller: str, joint: Joint, known: dict[Joint, slice], starts: Array) -> slice:
+        require_kind(joint, Joint, "joint", caller)
+        found = known.get(joint)
+        if found is None:
+            j = self._runtime.joint_index.get(id(self._mine(joint)._joint))
+            found = slice(0, 0) if j is None else slice(int(starts[j]), int(starts[j + 1]))
+            known[joint] = found
+        return found
 
     def _mine(self, handle: Any) -> Any:
         """The object of this World with the same names: a clone runs the functions of the World it is of."""

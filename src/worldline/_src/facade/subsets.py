@@ -169,10 +169,10 @@ class Chain(Group):
         self, multibody: Multibody, start: Link, target: Link, *, include_parent_joint: bool = False
     ) -> None:
         require_multibody(multibody, type(self).__name__)
-        way = _to_root(multibody, multibody._own(target))
-        if multibody._own(start) not in way:
+        path = _to_root(multibody, multibody._own(target))
+        if multibody._own(start) not in path:
             raise ArgumentError(f"link '{target.name}' does not hang on link '{start.name}'")
-        links = way[: way.index(start) + 1]
+        links = path[: path.index(start) + 1]
         super().__init__(
             multibody,
             links,
@@ -230,10 +230,10 @@ def _members(given: Iterable[Any], known: Iterable[Any], what: str, owner: str) 
 
 def _to_root(multibody: Multibody, link: Link) -> list[Link]:
     """A link and all it hangs on, itself first."""
-    way = [link]
-    while way[-1]._parent is not None:
-        way.append(way[-1]._parent)
-    return way
+    path = [link]
+    while path[-1]._parent is not None:
+        path.append(path[-1]._parent)
+    return path
 
 
 def _below(multibody: Multibody, start: Link) -> list[Link]:

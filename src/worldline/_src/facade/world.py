@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack, overload
 from weakref import WeakMethod
@@ -77,7 +77,7 @@ from worldline._src.facade.options import (
     WorldOptions,
     variational_options,
 )
-from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
+from worldline._src.facade.quantities import Quantity, Reading, attribute, length, quantity, reading
 from worldline._src.facade.replay import Replay, ReplayCheck
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime
@@ -235,6 +235,8 @@ class World(KnownNames):
         scene_options.set_contact_defaults(self._scene)
         self._runtime: Runtime | None = None
         self._compiling = threading.Lock()
+        self._observers: set[int] = set()
+        """Threads that look at this World and leave compiling it to the others."""
         self._carried: Snapshot | None = None
         self._cloned: Runtime | None = None
         self._simulating = False
@@ -443,10 +445,9 @@ class World(KnownNames):
         """
         return loading.add_scene(self, source, read_options, prefix, suffix, translation, rotation, at)
 
-    @property
-    def report(self) -> Report:
-        """What was approximated or left out on the way into this World."""
-        return self._scene.report
+    report: Reading[Report] = attribute(
+        "_scene.report", "What was approximated or left out on the way into this World."
+    )
 
     # ---- lifecycle
 
@@ -650,20 +651,15 @@ class World(KnownNames):
         runtime = self._live()
         runtime.activation[:] = values.dof_vector(value, len(runtime.activation), "actuator activations")
 
-    @property
-    def dtype(self) -> np.dtype[np.float64]:
-        """The scalar of all arrays: double precision."""
-        return self._options.dtype
+    dtype: Reading[np.dtype[np.float64]] = attribute(
+        "_options.dtype", "The scalar of all arrays: double precision."
+    )
 
-    @property
-    def is_simulation_mode(self) -> bool:
-        """False while objects may be added and removed, True once time passes."""
-        return self._simulating
+    is_simulation_mode: Reading[bool] = attribute(
+        "_simulating", "False while objects may be added and removed, True once time passes."
+    )
 
-    @property
-    def is_differentiable(self) -> bool:
-        """Whether steps can be derived."""
-        return self._options.differentiable
+    is_differentiable: Reading[bool] = attribute("_options.differentiable", "Whether steps can be derived.")
 
     @property
     def options(self) -> WorldOptions:
@@ -695,10 +691,9 @@ class World(KnownNames):
         "deactivation_options", "When resting islands fall asleep; a copy, assign it back to change it."
     )
 
-    @property
-    def deactivation_enabled(self) -> bool:
-        """Whether resting islands fall asleep."""
-        return self._options.deactivation_options.enabled
+    deactivation_enabled: Reading[bool] = attribute(
+        "_options.deactivation_options.enabled", "Whether resting islands fall asleep."
+    )
 
     strict_solver_resolution: Quantity[bool, bool] = option(
         "strict_solver_resolution",
@@ -899,20 +894,11 @@ class World(KnownNames):
         world = self
         return marker.add_marker(world, name, parent, position, orientation, shape, size, rgba)
 
-    @property
-    def num_rigid_bodies(self) -> int:
-        """Number of rigid bodies."""
-        return len(self._rigid_bodies)
+    num_rigid_bodies: Reading[int] = length("_rigid_bodies", "Number of rigid bodies.")
 
-    @property
-    def num_multibodies(self) -> int:
-        """Number of multibodies."""
-        return len(self._multibodies)
+    num_multibodies: Reading[int] = length("_multibodies", "Number of multibodies.")
 
-    @property
-    def num_loop_closures(self) -> int:
-        """Number of loop closures."""
-        return len(self._loop_closures)
+    num_loop_closures: Reading[int] = length("_loop_closures", "Number of loop closures.")
 
     @property
     def num_dofs(self) -> int:
@@ -1118,10 +1104,7 @@ class World(KnownNames):
 
     # ---- replay
 
-    @property
-    def replay(self) -> Replay:
-        """Recorded frames, their branches, labels and checks."""
-        return self._replay
+    replay: Reading[Replay] = attribute("_replay", "Recorded frames, their branches, labels and checks.")
 
     @property
     def replay_recording_enabled(self) -> bool:
@@ -1133,15 +1116,11 @@ class World(KnownNames):
         self._require_idle()
         self._replay.enabled = value
 
-    @property
-    def replay_frame_count(self) -> int:
-        """Frames on the current branch."""
-        return self._replay.frame_count
+    replay_frame_count: Reading[int] = attribute("_replay.frame_count", "Frames on the current branch.")
 
-    @property
-    def replay_cursor(self) -> int | None:
-        """The frame last recorded or restored; None before recording."""
-        return self._replay.cursor
+    replay_cursor: Reading[int | None] = attribute(
+        "_replay.cursor", "The frame last recorded or restored; None before recording."
+    )
 
     def get_replay_frame_time(self, index: int) -> float:
         """Simulated time of a frame of the current branch [s]."""
@@ -1211,7 +1190,11 @@ class World(KnownNames):
         return await jobs.step_async(self, n)
 
     def step_kinematics(
-        self, n: int = 1, update_collision: bool = False, update_sensors: bool = False
+        self,
+        n: int = 1,
+        update_collision: bool = False,
+        update_sensors: bool = False,
+        clearance_range: float | None = None,
     ) -> KinematicsReport:
         """Let time pass for motion that is written from outside: a kinematics-only tick.
 
@@ -1224,9 +1207,11 @@ class World(KnownNames):
             update_collision: also look for contacts and for the closest pair of bodies, for the report.
             update_sensors: also read the sensors of places and velocities, which are up to date anyway;
                 refused when one of them cannot be read. Those of forces are left alone: a tick has none.
+            clearance_range: with `update_collision`, also report the clearance of every pair of bodies closer
+                than this [m], of those that a step lets collide.
 
         Returns:
-            Residuals of closures, and with `update_collision` clearance and contacts, at the end.
+            Residuals of closures, and with `update_collision` clearances and contacts, at the end.
 
         Example:
             >>> from worldline import simulation as sx
@@ -1238,7 +1223,7 @@ class World(KnownNames):
             >>> world.time, world.frame, box.translation.tolist()
             (2.0, 4, [1.0, 2.0, 3.0])
         """
-        return kinematics_report.step_kinematics(self, n, update_collision, update_sensors)
+        return kinematics_report.step_kinematics(self, n, update_collision, update_sensors, clearance_range)
 
     def __repr__(self) -> str:
         mode = "simulation" if self._simulating else "design"
@@ -1503,10 +1488,9 @@ class World(KnownNames):
 
     clear_ignored_collision_pairs = of_part("_ignored_pairs", IgnoredPairs.clear_ignored_collision_pairs)
 
-    @property
-    def num_ignored_collision_pairs(self) -> int:
-        """How many pairs are ignored."""
-        return self._ignored_pairs.num_ignored_collision_pairs
+    num_ignored_collision_pairs: Reading[int] = attribute(
+        "_ignored_pairs.num_ignored_collision_pairs", "How many pairs are ignored."
+    )
 
     # ---- connections of bodies beside the trees
 
@@ -1535,15 +1519,11 @@ class World(KnownNames):
         """
         return self._connections.add_joint(*given, **named)
 
-    @property
-    def joints(self) -> WorldJointCollection:
-        """Joints that the World owns; those of trees are in their multibody."""
-        return self._connections.joints
+    joints: Reading[WorldJointCollection] = attribute(
+        "_connections.joints", "Joints that the World owns; those of trees are in their multibody."
+    )
 
-    @property
-    def num_joints(self) -> int:
-        """Number of joints that the World owns."""
-        return self._connections.num_joints
+    num_joints: Reading[int] = attribute("_connections.num_joints", "Number of joints that the World owns.")
 
     get_joint = of_part("_connections", Connections.get_joint)
 
@@ -1666,8 +1646,8 @@ class World(KnownNames):
     def step_profiling_enabled(self, value: bool) -> None:
         self._inspection.step_profiling_enabled = value
 
-    @property
-    def last_step_profile(self) -> WorldStepProfile:
+    last_step_profile: Reading[WorldStepProfile] = attribute(
+        "_inspection.last_step_profile",
         """Times of the last step that was measured; empty before the first.
 
         Example:
@@ -1678,13 +1658,12 @@ class World(KnownNames):
             >>> world.step()
             >>> [stage.name for stage in world.last_step_profile.stages][-2:]
             ['semi_implicit_euler', 'kinematics']
-        """
-        return self._inspection.last_step_profile
+        """,
+    )
 
-    @property
-    def memory_diagnostics(self) -> WorldMemoryDiagnostics:
-        """Memory that the World holds for its steps [bytes]."""
-        return self._inspection.memory_diagnostics
+    memory_diagnostics: Reading[WorldMemoryDiagnostics] = attribute(
+        "_inspection.memory_diagnostics", "Memory that the World holds for its steps [bytes]."
+    )
 
     # ---- copies in memory and in files
 
@@ -2079,6 +2058,8 @@ class World(KnownNames):
 
     def _compile(self) -> Runtime:
         """Build the model of the description as it is now, and carry the state over."""
+        if threading.get_ident() in self._observers:
+            raise BusyError("this World was changed and is not compiled yet; observers wait for its owner")
         self._require_idle()
         if not self._compiling.acquire(False):
             raise BusyError("another thread compiles this World; one thread at a time may use a World")
@@ -2087,6 +2068,20 @@ class World(KnownNames):
                 return self._compile_alone()
         finally:
             self._compiling.release()
+
+    @contextmanager
+    def _observed(self) -> Generator[None, None, None]:
+        """A block in which this thread looks at the World while another one may change it.
+
+        Reads raise `BusyError` instead of compiling a description that is being changed, which would refuse
+        the changes of the thread that makes them.
+        """
+        thread = threading.get_ident()
+        self._observers.add(thread)
+        try:
+            yield
+        finally:
+            self._observers.discard(thread)
 
     def _compile_alone(self) -> Runtime:
         if self._runtime is not None:

@@ -18,6 +18,7 @@ from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.kinds import JointType, drive_type, joint_type, scene_joint_type
 from worldline._src.facade.link import Link
+from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint_motor import DRIVEN, checked_drive, checked_range
@@ -46,6 +47,51 @@ TYPES = tuple(_FREEDOMS)
 _LIMITED = (JointType.REVOLUTE, JointType.PRISMATIC)
 _WITH_AXIS = (*_LIMITED, JointType.SCREW, JointType.UNIVERSAL, JointType.PLANAR)
 _WITH_AXIS2 = (JointType.UNIVERSAL, JointType.PLANAR)
+
+
+def _endpoint(which: str, kind: type, doc: str) -> Any:
+    """The body or link at an end of a joint, where it is of a kind."""
+
+    def read(joint: WorldJoint) -> Any:
+        joint._require_alive()
+        found = joint._end(getattr(joint._described, which))
+        if not isinstance(found, kind):
+            what = "a link" if kind is Link else "a rigid body"
+            raise OperationError(f"joint '{joint.name}': its {which} endpoint is not {what}")
+        return found
+
+    return reading(read, doc)
+
+
+def _position_limits(side: str, doc: str) -> Any:
+    """One limit of the position, as a vector of the length of the joint's freedoms with limits."""
+
+    def read(joint: WorldJoint) -> Array:
+        joint._require_alive()
+        limits = joint._described.joint.pos_limit
+        return values.read_only(np.array([getattr(limits, side)] if joint.type in _LIMITED else []))
+
+    return reading(read, doc)
+
+
+def _breaking(what: str, doc: str) -> Any:
+    """A force or torque at which a joint breaks; the description has 0 for never."""
+    field = f"break_{what}"
+
+    def read(joint: WorldJoint) -> float:
+        joint._require_alive()
+        return getattr(joint._described, field) or math.inf
+
+    def write(joint: WorldJoint, value: float) -> None:
+        joint._require_alive()
+        number = values.any_number(value, f"break {what} of joint '{joint.name}'")
+        if number <= 0.0:
+            raise ArgumentError(f"break {what} of joint '{joint.name}' must be positive, got {number}")
+        joint._world._require_idle()
+        setattr(joint._described, field, 0.0 if math.isinf(number) else number)
+        joint._world._topology_changed()
+
+    return quantity(read, write, doc)
 
 
 class WorldJoint(WorldJointPassive):
@@ -108,33 +154,18 @@ class WorldJoint(WorldJointPassive):
             if link._link.name == ref.link
         )
 
-    def _endpoint(self, ref: described.FrameRef, which: str, kind: type) -> Any:
-        self._require_alive()
-        found = self._end(ref)
-        if not isinstance(found, kind):
-            what = "a link" if kind is Link else "a rigid body"
-            raise OperationError(f"joint '{self.name}': its {which} endpoint is not {what}")
-        return found
-
-    @property
-    def parent_rigid_body(self) -> RigidBody:
-        """The first body; an OperationError when it is a link or the world."""
-        return self._endpoint(self._described.parent, "parent", RigidBody)
-
-    @property
-    def child_rigid_body(self) -> RigidBody:
-        """The second body; an OperationError when it is a link."""
-        return self._endpoint(self._described.child, "child", RigidBody)
-
-    @property
-    def parent_link(self) -> Link:
-        """The first link; an OperationError when it is a rigid body or the world."""
-        return self._endpoint(self._described.parent, "parent", Link)
-
-    @property
-    def child_link(self) -> Link:
-        """The second link; an OperationError when it is a rigid body."""
-        return self._endpoint(self._described.child, "child", Link)
+    parent_rigid_body: Reading[RigidBody] = _endpoint(
+        "parent", RigidBody, "The first body; an OperationError when it is a link or the world."
+    )
+    child_rigid_body: Reading[RigidBody] = _endpoint(
+        "child", RigidBody, "The second body; an OperationError when it is a link."
+    )
+    parent_link: Reading[Link] = _endpoint(
+        "parent", Link, "The first link; an OperationError when it is a rigid body or the world."
+    )
+    child_link: Reading[Link] = _endpoint(
+        "child", Link, "The second link; an OperationError when it is a rigid body."
+    )
 
     # ---- geometry and motion
 
@@ -258,17 +289,13 @@ class WorldJoint(WorldJointPassive):
 
     # ---- limits and breaking
 
-    @property
-    def position_lower_limits(self) -> Array:
-        """[rad or m], (1,) for REVOLUTE and PRISMATIC joints, minus infinity for none; empty for others."""
-        self._require_alive()
-        return np.array([self._described.joint.pos_limit.lower] if self.type in _LIMITED else [])
-
-    @property
-    def position_upper_limits(self) -> Array:
-        """[rad or m], (1,) for REVOLUTE and PRISMATIC joints, infinity for none; empty for others."""
-        self._require_alive()
-        return np.array([self._described.joint.pos_limit.upper] if self.type in _LIMITED else [])
+    position_lower_limits: Reading[Array] = _position_limits(
+        "lower",
+        "[rad or m], (1,) for REVOLUTE and PRISMATIC joints, -infinity for none; empty for others.",
+    )
+    position_upper_limits: Reading[Array] = _position_limits(
+        "upper", "[rad or m], (1,) for REVOLUTE and PRISMATIC joints, infinity for none; empty for others."
+    )
 
     def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Bounds of the angle or the way of a REVOLUTE or PRISMATIC joint [rad or m], infinity for none.
@@ -285,36 +312,12 @@ class WorldJoint(WorldJointPassive):
         self._described.joint.pos_limit = Range(lower=low, upper=high)
         self._world._topology_changed()
 
-    @property
-    def break_force(self) -> float:
-        """Force at which the joint breaks [N]; infinite for never."""
-        self._require_alive()
-        return self._described.break_force or math.inf
-
-    @break_force.setter
-    def break_force(self, value: float) -> None:
-        self._described.break_force = self._broken_at(value, "force")
-        self._world._topology_changed()
-
-    @property
-    def break_torque(self) -> float:
-        """Torque about the joint at which it breaks [N m]; infinite for never."""
-        self._require_alive()
-        return self._described.break_torque or math.inf
-
-    @break_torque.setter
-    def break_torque(self, value: float) -> None:
-        self._described.break_torque = self._broken_at(value, "torque")
-        self._world._topology_changed()
-
-    def _broken_at(self, value: float, what: str) -> float:
-        """A force or torque at which the joint breaks, as the description has it: 0 for never."""
-        self._require_alive()
-        number = values.any_number(value, f"break {what} of joint '{self.name}'")
-        if number <= 0.0:
-            raise ArgumentError(f"break {what} of joint '{self.name}' must be positive, got {number}")
-        self._world._require_idle()
-        return 0.0 if math.isinf(number) else number
+    break_force: Quantity[float, float] = _breaking(
+        "force", "Force at which the joint breaks [N]; infinite for never."
+    )
+    break_torque: Quantity[float, float] = _breaking(
+        "torque", "Torque about the joint at which it breaks [N m]; infinite for never."
+    )
 
     @property
     def constraint_projection_policy(self) -> JointConstraintProjectionPolicy:
@@ -459,8 +462,8 @@ def _frames(parent: Frame, child: Frame, spec: JointSpec) -> tuple[Array, Array]
     here = compose(inverse(X_p), X_c)
     if spec.parent_anchor is not None and spec.child_anchor is not None:
         back = inverse(here)
-        still = np.array([0.0, 0.0, 0.0, 1.0])
-        return np.concatenate([spec.parent_anchor, still]), np.concatenate([spec.child_anchor, back[3:]])
+        unturned = np.array([0.0, 0.0, 0.0, 1.0])
+        return np.concatenate([spec.parent_anchor, unturned]), np.concatenate([spec.child_anchor, back[3:]])
     to_parent = values.pose_of(spec.transform_to_parent, "transform_to_parent")
     from_parent = values.pose_of(spec.transform_from_parent, "transform_from_parent")
     identity = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])

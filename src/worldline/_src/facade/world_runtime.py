@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.options import DeactivationOptions, MultibodyOptions, WorldOptions
-from worldline._src.facade.quantities import Quantity
+from worldline._src.facade.quantities import Quantity, Reading
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.snapshots import Snapshot
 from worldline._src.scene.closures import FrameRef
@@ -87,9 +87,8 @@ class WorldRuntime(Protocol):
     def gravity(self) -> Array: ...
     @property
     def options(self) -> WorldOptions: ...
-    @property
-    def is_differentiable(self) -> bool: ...
 
+    is_differentiable: Reading[bool]
     contact_gradient_mode: Quantity[ContactGradientMode, ContactGradientMode]
     multibody_options: Quantity[MultibodyOptions, MultibodyOptions]
     deactivation_options: Quantity[DeactivationOptions, DeactivationOptions]
@@ -124,12 +123,13 @@ class WorldRuntime(Protocol):
     def _add_end_effector(self, robot: Any, name: str, link: Any, offset: Any) -> Any: ...
     @property
     def sensors(self) -> Any: ...
-    @property
-    def joints(self) -> Any: ...
+
+    joints: Reading[Any]
+
     @property
     def contacts(self) -> list[Any]: ...
-    @property
-    def report(self) -> Report: ...
+
+    report: Reading[Report]
 
     # ---- parts
 

@@ -17,7 +17,7 @@ its momentum in the same way where it is not the origin of the joint.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
+from worldline._src.scalar.ops import any_of, constant, is_single, maximum, minimum, where
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.rotation import (
@@ -34,6 +34,10 @@ _ITERATIONS = 2
 """Newton steps; what they leave open is the difference between two velocities, never momentum."""
 _SMALL_TURN = 0.04
 """Square of the turn in a step up to which momentum is put before the energy of a contact [rad^2]."""
+_ROUNDING, _ROUNDING_SINGLE = 1e-12, 1e-5
+"""Share of an energy by which rounding may change it, in double and single precision."""
+_KEPT, _KEPT_SINGLE = 1e-9, 1e-5
+"""Share of an energy by which a fast turn may exceed it."""
 _NO_TURN = 1e-16
 """Square of the turn in a step below which rounding is all that would change [rad^2]."""
 
@@ -102,7 +106,9 @@ def turning(J, L, h):
     end = _over_inertia(J, _turned_back(during, h, L))
     # a turn of radians a step has no solution nearby: then the body turns about its momentum and keeps both
     before, square = dot(start, L), dot(L, L)
-    calm = dot(end, sym_mul(J, end)) <= before * (1.0 + 1e-12)
+    calm = dot(end, sym_mul(J, end)) <= before * (
+        1.0 + (_ROUNDING_SINGLE if is_single(before) else _ROUNDING)
+    )
     about = scale(L, before / maximum(square, constant(1e-300, square)))
     return _chosen(calm, during, about), _chosen(calm, end, start)
 
@@ -177,7 +183,8 @@ def _turn_body(inertia, pos, i, d, turns, w, h, taken, v_io, rate_out):
     # contacts balance energy in the axes at the beginning: a fast turn out of them must not undo that
     energy, least = dot(end, sym_mul(J, end)), dot(w, sym_mul(J, w))
     fastest = h * h * maximum(dot(w, w), dot(end, end))
-    kept = energy <= where(fastest < _SMALL_TURN, energy, least * (1.0 + 1e-9))
+    more = 1.0 + (_KEPT_SINGLE if is_single(energy) else _KEPT)
+    kept = energy <= where(fastest < _SMALL_TURN, energy, least * more)
     during, end = _chosen(kept, during, w), _chosen(kept, end, w)
     R = load_mat3(pos.link_R, i)
     R_end = mat_mul(R, quat_to_matrix(rotation_vector_to_quat(scale(during, h))))

@@ -66,12 +66,19 @@ ROOM = 6
 """Most axes and most coordinates of a CUSTOM joint."""
 DEGREE = 7
 """Highest power of a polynomial of a CUSTOM joint."""
+TURNS = 4
+"""Angles whose sine and cosine are computed together; their number is rounded up to a multiple."""
 
-SIZES = ("nbend", "nterm", "npiece")
-"""Sizes of the arrays below: joints whose columns bend, which are the custom ones, terms and polynomials."""
+SIZES = ("nbend", "nterm", "npiece", "nturn")
+"""Sizes of the arrays below: joints whose columns bend, which are the custom ones, terms, polynomials, and
+columns of AXES joints that turn."""
 FIELDS: tuple[tuple[str, Literal["index", "constant", "data"], tuple[str | int, ...], str], ...] = (
     ("dof_kind", "index", ("nv",), "turn, slide or screw: kernels/joints.py"),
     ("dof_pitch", "constant", ("nv",), "advance of a screw [m/rad]"),
+    ("dof_turn", "index", ("nv",), "row of turn_sin and turn_cos, for columns of AXES joints that turn"),
+    ("turn_q", "index", ("nturn",), "coordinate of every angle; the last is repeated up to a full block"),
+    ("turn_sin", "data", ("nturn",), "sines of the angles, or of their halves"),
+    ("turn_cos", "data", ("nturn",), "cosines of the same"),
     ("link_bend", "index", ("nlink",), "row of joint_bend, -1 for joints without"),
     ("joint_bend", "data", ("nbend", 216), "change of column d by coordinate l of the joint, (6, 6, 6)"),
     ("custom_kind", "index", ("nbend", ROOM), "TURN or SLIDE of every axis, -1 for none"),
@@ -88,11 +95,14 @@ FIELDS: tuple[tuple[str, Literal["index", "constant", "data"], tuple[str | int, 
 )
 """Arrays that kinds of joints need: name, arena, shape, meaning."""
 MOTION = (
-    *("dof_kind", "dof_pitch"),
+    *("dof_kind", "dof_pitch", "dof_turn", "turn_q"),
     *("custom_kind", "custom_axis", "custom_terms", "term_pieces", "piece_degree", "piece"),
 )
 """Those that say how a joint moves, for `JointView` and `TurnView`."""
-POSITION = ("joint_bend", "term_factor", "custom_theta", "custom_slope", "custom_curve", "custom_S")
+POSITION = (
+    *("turn_sin", "turn_cos"),
+    *("joint_bend", "term_factor", "custom_theta", "custom_slope", "custom_curve", "custom_S"),
+)
 """Those that follow from coordinates, for `PositionView`."""
 
 
@@ -100,6 +110,20 @@ POSITION = ("joint_bend", "term_factor", "custom_theta", "custom_slope", "custom
 def adds_up(kind):
     """Whether coordinates of a kind are numbers that add up."""
     return kind == AXES or kind == CUSTOM
+
+
+@inline
+def turn_angles(turn_q, q, share, sin_out, cos_out):
+    """Sine and cosine of `share` of every angle of AXES joints, before the recursion from base to tip.
+
+    One after another they would take most of its time: each is a long chain of dependent operations. Together
+    they fill the lanes of an instruction, and nothing waits for them.
+    """
+    # angles first: the compiler cannot tell that reads through turn_q are not of what is written
+    for k in range(turn_q.shape[0]):
+        sin_out[k] = share * q[turn_q[k]]
+    for k in range(turn_q.shape[0]):
+        sin_out[k], cos_out[k] = sincos(sin_out[k])
 
 
 @inline
@@ -317,6 +341,7 @@ def joint_motion(tree, joint, q, i, R, x, pos_out):
     """Move link `i` from its joint frame (R, x from the parent link) and store the columns of its joint.
 
     Returns the rotation and position after the motion, and the position about the tree's reference point.
+    Sines and cosines are those of `turn_angles`.
     """
     S, dof_kind, pitch = pos_out.dof_S, joint.dof_kind, joint.dof_pitch
     p = tree.link_parent[i]
@@ -338,7 +363,8 @@ def joint_motion(tree, joint, q, i, R, x, pos_out):
                 x = add(x, scale(z, angle))
                 store_spatial(S, d, Motion(none, z))
             else:
-                R = turn_about_z(R, angle)
+                t = joint.dof_turn[d]
+                R = turn_about_z(R, pos_out.turn_sin[t], pos_out.turn_cos[t])
                 lin = cross(add(at, x), z) if p > 0 else none
                 if dof_kind[d] != TURN:
                     x = add(x, scale(z, angle * pitch[d]))
@@ -384,9 +410,8 @@ def turn_vector(Q, a):
 
 
 @inline
-def _turn_about_z(Q, angle):
-    """Q followed by a turn about its local z."""
-    s, c = sincos(0.5 * angle)
+def _turn_about_z(Q, s, c):
+    """Q followed by a turn about its local z, given sine and cosine of half of the angle."""
     return Quat(Q.x * c + Q.y * s, Q.y * c - Q.x * s, Q.z * c + Q.w * s, Q.w * c - Q.z * s)
 
 
@@ -400,8 +425,11 @@ def _local_z(Q):
 
 
 @inline
-def joint_turn(tree, turn, q, i, Q, x):
-    """Orientation and position of link `i` after its joint's motion, from those of its joint frame."""
+def joint_turn(tree, turn, pose, q, i, Q, x):
+    """Orientation and position of link `i` after its joint's motion, from those of its joint frame.
+
+    Sines and cosines of half angles are those of `turn_angles`.
+    """
     k = tree.link_kind[i]
     qi = tree.link_q_start[i]
     vi = tree.link_v_start[i]
@@ -415,7 +443,8 @@ def joint_turn(tree, turn, q, i, Q, x):
             else:
                 if turn.dof_kind[d] != TURN:
                     x = add(x, scale(_local_z(Q), amount * turn.dof_pitch[d]))
-                Q = _turn_about_z(Q, amount)
+                t = turn.dof_turn[d]
+                Q = _turn_about_z(Q, pose.turn_sin[t], pose.turn_cos[t])
     elif k == FREE:
         x = add(x, turn_vector(Q, Vec3(q[qi], q[qi + 1], q[qi + 2])))
         qi = qi + 3

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import kernel
-from worldline._src.kernels.joints import joint_motion
+from worldline._src.kernels.joints import joint_motion, turn_angles
 from worldline._src.spatial.rotation import load_mat3, mat_mul, rotate, store_mat3
 from worldline._src.spatial.vec3 import load_vec3, store_vec3
 
@@ -22,6 +22,7 @@ def kinematics(tree, joint, q, pos_out):
     # inputs
     parent = tree.link_parent
 
+    turn_angles(joint.turn_q, q, 1.0, pos_out.turn_sin, pos_out.turn_cos)
     for i in range(1, parent.shape[0]):
         p = parent[i]
 

@@ -14,6 +14,7 @@ from worldline._src.errors import ArgumentError, FixedAttributes, listed
 from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.multibody import Multibody
+from worldline._src.facade.values import flag
 from worldline._src.kinematics.analytic import AnalyticIk
 from worldline._src.kinematics.results import IkResult
 from worldline._src.kinematics.solve import solve_ik
@@ -124,9 +125,7 @@ class EndEffectorIk(FixedAttributes):
 
     @active.setter
     def active(self, value: bool) -> None:
-        if not isinstance(value, (bool, np.bool_)):
-            raise ArgumentError(f"active of an end effector must be True or False, got {value!r}")
-        self._active = bool(value)
+        self._active = flag(value, "active of an end effector")
 
     def use_chain(self) -> None:
         """Move the joints between the root and the end effector: the way it starts."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from worldline._src.errors import ArgumentError
 from worldline._src.kinematics.bound_rows import BOUND_TASKS, BoundRows, bound_rows
 from worldline._src.kinematics.problems import bounds_of, columns_of, row_of, row_weights
 from worldline._src.kinematics.quadratic_program import Level, lexicographic_least_squares
 from worldline._src.kinematics.subjects import Subject
-from worldline._src.kinematics.tasks import Task
+from worldline._src.kinematics.tasks import ClosureTask, Task
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import integrate
@@ -33,6 +34,32 @@ def needs_hierarchy(tasks: Sequence[Task]) -> bool:
     """Whether tasks have several priorities, or bounds that only quadratic programs know."""
     special = any(isinstance(task, BOUND_TASKS[1:]) for task in tasks)
     return special or len({int(task.priority) for task in tasks}) > 1
+
+
+def with_closures(
+    subject: Subject, tasks: Sequence[Task], joints: Any, start: Array, wanted: bool, weight: float = 1.0
+) -> list[Task]:
+    """Tasks, and as further ones of the first priority the loop closures of joints that may move.
+
+    Joints of such a closure may move in turn, so that its neighbours count as well.
+    """
+    if not isinstance(wanted, (bool, np.bool_)):
+        raise ArgumentError(f"closures of inverse kinematics must be True or False, got {wanted!r}")
+    made = list(tasks)
+    asked = [task.closure for task in made if isinstance(task, ClosureTask)]
+    others = {each: dofs for each, dofs in subject.closures().items() if wanted and each not in asked}
+    while others:
+        bodies = [bound_rows(subject, task).bodies() for task in made if isinstance(task, BOUND_TASKS)]
+        rows = [row_of(subject, task, start) for task in made if not isinstance(task, BOUND_TASKS)]
+        columns = set(columns_of(subject, rows, joints, bodies))
+        found = [closure for closure, dofs in others.items() if columns & dofs]
+        if not found:
+            break
+        first = min(int(task.priority) for task in made)
+        for closure in found:
+            made.append(ClosureTask(closure, weight, name=f"closure {closure.name}", priority=first))
+            del others[closure]
+    return made
 
 
 class Standing(NamedTuple):

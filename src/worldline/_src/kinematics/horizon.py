@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
-from worldline._src.kinematics.hierarchical import needs_hierarchy
+from worldline._src.kinematics.hierarchical import needs_hierarchy, with_closures
 from worldline._src.kinematics.problems import row_weights
-from worldline._src.kinematics.solve import Question
+from worldline._src.kinematics.solve import Question, require_tasks, start_of
 from worldline._src.kinematics.subjects import subject_of
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, tasks_in, weights_of
 from worldline._src.math.arrays import operand
@@ -26,6 +26,8 @@ from worldline._src.step.evaluate import is_count
 _ENOUGH = 1e-4
 """Relative gain of an iteration that is little; after a few such in a row the method ends."""
 _FEW = 3
+_CLOSED = 1e3
+"""Weight of closures: errors of other tasks open them by a millionth."""
 
 
 class IkMotion(NamedTuple):
@@ -53,6 +55,7 @@ def solve_ik_motion(
     smoothness: float = 1e-3,
     limits: bool = True,
     max_iterations: int = 100,
+    closures: bool = True,
 ) -> IkMotion:
     """Coordinates of all frames of a motion at once, by Levenberg-Marquardt's method.
 
@@ -72,6 +75,8 @@ def solve_ik_motion(
             other but their start.
         limits: whether limits of joints hold.
         max_iterations: of the method.
+        closures: whether loop closures of joints that may move stay closed, as in `solve_ik`; their errors
+            are columns behind those of the tasks.
 
     Example:
         >>> import numpy as np
@@ -94,7 +99,10 @@ def solve_ik_motion(
         [task for task in given if isinstance(task, Task)]
     ):
         raise ArgumentError("a motion has neither priorities nor bounds of distances and manipulability")
-    question = Question(subject_of(subject), given, joints, start, limits)
+    chosen = subject_of(subject)
+    require_tasks(given)
+    given = with_closures(chosen, given, joints, start_of(chosen, start), closures, _CLOSED)
+    question = Question(chosen, given, joints, start, limits)
     if not is_count(max_iterations) or max_iterations < 1:
         raise ArgumentError(f"max_iterations must be a whole number from 1 on, got {max_iterations!r}")
     goals, known = _targets(question, targets)
@@ -113,6 +121,7 @@ def fit_markers(
     smoothness: float = 1e-3,
     limits: bool = True,
     max_iterations: int = 100,
+    closures: bool = True,
 ) -> IkMotion:
     """Coordinates at which markers on a body are where motion capture saw them, over a recording.
 
@@ -127,6 +136,7 @@ def fit_markers(
         smoothness: see `solve_ik_motion`.
         limits: whether limits of joints hold.
         max_iterations: of the method.
+        closures: whether loop closures of joints that may move stay closed, as in `solve_ik`.
 
     Returns:
         The motion; `error` are the distances of markers from where they were seen.
@@ -142,7 +152,7 @@ def fit_markers(
         PositionTask(frame, (0.0, 0.0, 0.0), weight=max(float(w), 1e-12), tolerance=None)
         for frame, w in zip(frames, each, strict=True)
     ]
-    return solve_ik_motion(
+    made = solve_ik_motion(
         subject,
         tasks,
         list(seen.transpose(1, 0, 2)),
@@ -151,7 +161,9 @@ def fit_markers(
         smoothness=smoothness,
         limits=limits,
         max_iterations=max_iterations,
+        closures=closures,
     )
+    return made._replace(error=made.error[:, : len(tasks)])
 
 
 def _targets(question: Question, targets: Any) -> tuple[Array, np.ndarray]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
+from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, OperationError
 from worldline._src.facade import values
 from worldline._src.kinematics.clearance import Clearance
 from worldline._src.kinematics.paths import JointPath, interpolate_joints
@@ -134,7 +134,7 @@ def plan_path(
 
     Trees of free poses grow from the start and from the goals towards random poses, and then towards each
     other. The way found is made shorter by lines between random points of it. Shapes and filters of pairs are
-    those of the World; nothing in it changes.
+    those of the World; nothing in it changes. Joints that loop closures tie are refused by name.
 
     Args:
         world: a World.
@@ -184,6 +184,12 @@ def plan_path(
         if not is_count(value) or value < 0:
             raise ArgumentError(f"{name} of planning must be a whole number from 0 on, got {value!r}")
     coordinates, dofs = _moving_joints(subject, joints, np.vstack([first, given]))
+    for closure, tied in subject.closures().items():
+        if tied & set(dofs.tolist()):
+            raise CapabilityError(
+                f"planning moves joints on their own, and loop closure '{closure.name}' ties some of them: "
+                "disable it, or follow a line with interpolate_frame, which keeps closures"
+            )
     kept = float(numbers(margin, (), "margin of planning"))
     collisions = _Collisions(subject, coordinates, dofs, kept)
     low, high = (bound[dofs] for bound in bounds_of(subject.model, True))
@@ -287,7 +293,7 @@ class _Tree:
         self.parents.append(parent)
         return len(self.parents) - 1
 
-    def way(self, k: int) -> list[int]:
+    def to_root(self, k: int) -> list[int]:
         """From a node to its root."""
         found = [k]
         while self.parents[found[-1]] >= 0:
@@ -354,8 +360,8 @@ class _Search:
             j, met = self._extend(other, one.points[k])
             if met:
                 a, b = (k, j) if one is forth else (j, k)
-                way, home = forth.way(a)[::-1], back.way(b)
-                points = [forth.points[i] for i in way] + [back.points[i] for i in home]
+                out, home = forth.to_root(a)[::-1], back.to_root(b)
+                points = [forth.points[i] for i in out] + [back.points[i] for i in home]
                 return (points, names[home[-1]]), count + 1
             one, other = other, one
         return None, iterations

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, nearest_name
-from worldline._src.kinematics.hierarchical import Hierarchy, is_better, needs_hierarchy
+from worldline._src.kinematics.hierarchical import Hierarchy, is_better, needs_hierarchy, with_closures
 from worldline._src.kinematics.problems import bounds_of, columns_of, row_of, row_weights
 from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
 from worldline._src.kinematics.subjects import Subject, subject_of
@@ -132,6 +132,7 @@ def solve_ik(
     max_iterations: int = 2000,
     max_restarts: int = 100,
     seed: int = 0,
+    closures: bool = True,
 ) -> IkResult:
     """Coordinates at which tasks are met, within the limits of the joints.
 
@@ -150,6 +151,9 @@ def solve_ik(
         max_iterations: of each method.
         max_restarts: of methods that start anew.
         seed: of the sequence of starts; equal seeds give equal answers.
+        closures: whether loop closures of a World that are solved in steps or projected stay closed, where
+            joints that may move belong to them. They are further tasks of the first priority, and their
+            joints may move unless `joints` says otherwise.
 
     Returns:
         The best coordinates found, and a report of every task and of every method. A task that is not met is
@@ -182,6 +186,7 @@ def solve_ik(
     chosen = subject_of(subject)
     given = tasks_in(tasks)
     require_tasks(given)
+    given = with_closures(chosen, given, joints, start_of(chosen, start), closures)
     if needs_hierarchy(given) or method == "hierarchical":
         if method not in ("auto", "hierarchical"):
             raise ArgumentError(

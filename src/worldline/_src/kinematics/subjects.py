@@ -19,6 +19,7 @@ from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.world import World
 from worldline._src.model.model import Model
+from worldline._src.model.topology import chain_dofs
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.evaluate import is_count
 from worldline._src.step.ik_problem import TaskRow
@@ -51,6 +52,10 @@ class Subject:
     def closure(self, given: Any) -> TaskRow:
         """The rows of a loop closure."""
         raise ArgumentError(f"a closure task needs a loop closure of a World, got {given!r}")
+
+    def closures(self) -> dict[LoopClosure, set[int]]:
+        """Loop closures that steps or writes keep closed, and the degrees of freedom that could open them."""
+        return {}
 
     def apply(self, q: Array) -> None:
         """Put coordinates where the subject has its state."""
@@ -128,6 +133,15 @@ class WorldSubject(Subject):
         self._require_mine(given, "closure of a task")
         given._require_alive()
         return closure_row(self.world, self._runtime, given)
+
+    def closures(self) -> dict[LoopClosure, set[int]]:
+        made: dict[LoopClosure, set[int]] = {}
+        for closure in self.world._loop_closures.values():
+            if closure._is_solved or closure._is_projected:
+                row = self.closure(closure)
+                # what moves both ends alike does not open it
+                made[closure] = chain_dofs(self.model, row.a) ^ chain_dofs(self.model, row.b)
+        return made
 
     def apply(self, q: Array) -> None:
         self.world._require_idle()

@@ -91,6 +91,9 @@ class LcpProblem:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a problem is fixed once made; make a new LcpProblem to change '{name}'")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.A, self.b, self.lo, self.hi, self.findex)
+
     @classmethod
     def standard(cls, M: Any, q: Any) -> LcpProblem:
         """The textbook form: z >= 0, w = M z + q >= 0, z w = 0.

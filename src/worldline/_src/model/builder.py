@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, listed, refuse_unknown_attribute
+from worldline._src.linear_algebra import dot
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
 from worldline._src.model.checks import check_angle_limits, check_body, check_least, flag
@@ -148,7 +149,7 @@ class ModelBuilder(ShapeMethods):
             is_kinematic: the body follows prescribed motion; only for children of the world.
             label: unique name; made up when None.
             check_inertia: False takes moments that no body can have, as some files give them.
-            gravcomp: share of its weight that it is relieved of by a passive force; 1 makes it float.
+            gravcomp: share of its weight that a passive force compensates; 1 makes it float.
 
         Returns:
             The index of the link.
@@ -273,7 +274,7 @@ class ModelBuilder(ShapeMethods):
         frames, dof = split_options(options)
         require_not_parallel(axis, axis2, "planar joint")
         normal, first = axis_vector(axis, "axis"), axis_vector(axis2, "axis2")
-        first = axis_vector(first - normal * (normal @ first), "axis2")
+        first = axis_vector(first - normal * dot(normal, first), "axis2")
         second = axis_vector(np.cross(normal, first), "axis")
         x, y, turn = configured([first, second, normal], dof)
         return self._add(JointType.PLANAR, parent, child, [x, y], [turn], frames)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.kernels import joints as code
+from worldline._src.linear_algebra import matmul
 from worldline._src.model.fields import BY_NAME, ENTRY, FIELDS, HEADER, SIZES, extent
 from worldline._src.model.joint_kinds import column_kinds, fill_joints, joint_sizes, kernel_code
 from worldline._src.model.kinds import ActuatorMode
@@ -156,10 +157,22 @@ def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
         rows = np.array(list(columns.values()), np.int64)
         for name, column in zip(("dof_kind", "dof_block", "dof_link", "dof_parent"), rows.T, strict=True):
             view[name][list(columns)] = column
+        _fill_turns(view)
     view["link_leaf"][:] = np.bincount(parent[1:], minlength=len(parent)) == 0
     # tip to base, the child with the highest number reaches its parent first
     first = dict(zip(parent[1:], range(1, len(parent)), strict=True))
     view["link_first"][list(first.values())] = 1
+
+
+def _fill_turns(view: ConstantViews) -> None:
+    """Where the angles of AXES joints are among the coordinates."""
+    dofs = np.flatnonzero(np.isin(view["dof_kind"], (code.TURN, code.SCREW)) & (view["dof_link"] > 0))
+    if len(dofs):
+        links = view["dof_link"][dofs]
+        view["dof_turn"][dofs] = np.arange(len(dofs))
+        at = view["link_q_start"][links] + dofs - view["link_v_start"][links]
+        view["turn_q"][:] = at[-1]
+        view["turn_q"][: len(dofs)] = at
 
 
 def fill_constants(
@@ -244,12 +257,12 @@ def _fill_poses(model: Model, view: ConstantViews) -> None:
         follows &= view["link_kind"][view["dof_link"]] == code.AXES
         if follows.any():
             later = np.flatnonzero(follows)
-            between = frames[later - 1].transpose(0, 2, 1) @ frames[later]
+            between = matmul(frames[later - 1].transpose(0, 2, 1), frames[later])
             view["dof_R_pre"][later] = between.reshape(-1, 9)
             view["dof_Q_pre"][later] = quaternions(between)
 
     R_back = R_last.transpose(0, 2, 1)
-    R_post, p_post = R_back @ R_child, turned(R_back, p_child)
+    R_post, p_post = matmul(R_back, R_child), turned(R_back, p_child)
     view["link_R_post"][0] = view["link_R_pre"][0] = eye.reshape(-1)
     view["link_R_post"][1:] = R_post.reshape(-1, 9)
     view["link_Q_post"][1:] = quaternions(R_post)
@@ -258,7 +271,7 @@ def _fill_poses(model: Model, view: ConstantViews) -> None:
 
     # the parent's body frame lies at its own link_R_post, link_p_post; that of the world is the identity
     R_parent = view["link_R_post"][parent].reshape(-1, 3, 3)
-    R_pre = R_parent @ R_p @ R_first
+    R_pre = matmul(R_parent, R_p, R_first)
     view["link_R_pre"][1:] = R_pre.reshape(-1, 9)
     view["link_Q_pre"][1:] = quaternions(R_pre)
     view["link_turned"][1:] = (R_pre != eye).any(axis=(1, 2))
@@ -282,7 +295,7 @@ def _fill_inertias(model: Model, view: ConstantViews, rows: slice | None) -> Non
 
 def _fill_inertias_of(model: Model, view: ConstantViews, links: slice, body: slice | np.ndarray) -> None:
     R_post = view["link_R_post"][links].reshape(-1, 3, 3)
-    inertia = R_post @ model.body_inertia[body] @ R_post.transpose(0, 2, 1)
+    inertia = matmul(R_post, model.body_inertia[body], R_post.transpose(0, 2, 1))
     view["link_mass"][links] = model.body_mass[body]
     view["link_com"][links] = view["link_p_post"][links] + turned(R_post, model.body_com[body])
     view["link_inertia"][links] = inertia.reshape(-1, 9)[:, _SIX]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from worldline._src.errors import ArgumentError
+from worldline._src.linear_algebra import matmul
 from worldline._src.model.checks import initial_values
 from worldline._src.model.kinds import JointType
 from worldline._src.model.records import JointRecord
@@ -82,7 +83,7 @@ def _copy_shapes(builder: ModelBuilder, other: ModelBuilder, prefix: str, xform:
         copied.name = prefix + copied.name
         copied.mesh = None if geom.mesh is None else names[geom.mesh]
         if body < 0:
-            copied.position = xform[:3] + rotation(xform) @ copied.position
+            copied.position = xform[:3] + matmul(rotation(xform), copied.position)
             copied.orientation = multiply(xform[3:], copied.orientation)
         builder.shapes.append((_shifted(body, links), copied))
 
@@ -96,5 +97,5 @@ def _move_free(joint: JointRecord, xform: Array, q: Array, qd: Array, force: Arr
     motion = compose(inverse(joint.X_p), compose(xform, joint.X_p))
     at, slides = slice(joint.start, joint.start + 7), slice(joint.v_start, joint.v_start + 3)
     q[at] = compose(motion, q[at])
-    qd[slides] = rotation(motion) @ qd[slides]
-    force[slides] = rotation(motion) @ force[slides]
+    qd[slides] = matmul(rotation(motion), qd[slides])
+    force[slides] = matmul(rotation(motion), force[slides])

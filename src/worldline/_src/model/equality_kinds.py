@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.kernels.constraints.equality import kinds as code
+from worldline._src.linear_algebra import solve
 from worldline._src.model.scene_index import SceneIndex
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.constraints import (
@@ -153,7 +154,7 @@ def spline_data(points: Array, closed: bool) -> tuple[float, ...]:
             right[i] = 6.0 * (d[i] - d[i - 1])
         else:
             A[i, i] = 1.0
-    bow = np.linalg.solve(A, right)
+    bow = solve(A, right)
     bow = np.vstack([bow, bow[:1]]) if closed else bow
     numbers = [float(closed)]
     for i, w in enumerate(h):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.kernels import joints as code
+from worldline._src.linear_algebra import solve, unit_vector
 from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.model.records import JointDofConfig
 from worldline._src.scene.enums import counterparts
@@ -116,7 +117,7 @@ def pieces(f: CoordinateFunction) -> list[tuple[float, list[float]]]:
     for i in range(1, n - 1):
         A[i, i - 1 : i + 2] = h[i - 1], 2.0 * (h[i - 1] + h[i]), h[i]
         b[i] = 6.0 * (rise[i] - rise[i - 1])
-    bow = np.linalg.solve(A, b)
+    bow = solve(A, b)
     slope = rise - h * (2.0 * bow[:-1] + bow[1:]) / 6.0
     last = slope[-1] + 0.5 * h[-1] * (bow[-2] + bow[-1])
     made = [(float(x[0]), [float(y[0]), float(slope[0])])]
@@ -137,7 +138,7 @@ def custom_pose(motion: Sequence[MotionAxis], q: Sequence[float]) -> Array:
     """Pose of the moved frame of a custom joint in its joint frame, position and xyzw, (7,)."""
     pose = IDENTITY
     for axis in motion:
-        unit = axis.axis / np.linalg.norm(axis.axis)
+        unit = unit_vector(axis.axis)
         amount = sum(math.prod(_value(f, q[f.coordinate]) for f in term.factors) for term in axis.terms)
         if axis.angular:
             step = np.array([0.0, 0.0, 0.0, *(math.sin(0.5 * amount) * unit), math.cos(0.5 * amount)])
@@ -245,7 +246,15 @@ def joint_sizes(model: Model, tree: np.ndarray) -> dict[str, int]:
         "nbend": len(motions),
         "nterm": len(terms),
         "npiece": sum(len(pieces(f)) for term in terms for f in term.factors),
+        "nturn": -(-_turn_count(model, tree) // code.TURNS) * code.TURNS,
     }
+
+
+def _turn_count(model: Model, tree: np.ndarray) -> int:
+    """How many columns of sequences of axes turn; see `column_kinds`."""
+    types = model.joint_type[tree]
+    counts = np.where(types == JointType.SCREW, 1, model.joint_dof_dim[tree, 1])
+    return int(counts[~np.isin(types, list(_CODES))].sum())
 
 
 def _customs(model: Model, tree: np.ndarray) -> list[int]:
@@ -264,7 +273,7 @@ def fill_joints(model: Model, tree: np.ndarray, view: dict[str, np.ndarray]) -> 
         view["custom_kind"][c] = -1
         for k, axis in enumerate(model.joint_data[j]):
             view["custom_kind"][c, k] = code.TURN if axis.angular else code.SLIDE
-            view["custom_axis"][c, 3 * k : 3 * k + 3] = axis.axis / np.linalg.norm(axis.axis)
+            view["custom_axis"][c, 3 * k : 3 * k + 3] = unit_vector(axis.axis)
             view["custom_terms"][c, 2 * k : 2 * k + 2] = term, term + len(axis.terms)
             for product in axis.terms:
                 for f in product.factors:

@@ -116,7 +116,7 @@ class Model:
     """Initial velocities of the bodies, shape (body_count, 6)."""
 
     body_gravcomp: Array
-    """Share of its weight that a body is relieved of; 1 makes it float. Shape (body_count,)."""
+    """Share of its weight that is compensated; 1 makes it float. Shape (body_count,)."""
 
     joint_label: list[str]
     joint_type: np.ndarray
@@ -321,7 +321,7 @@ class Model:
 
     @property
     def is_relieved(self) -> bool:
-        """Whether any body is relieved of a share of its weight."""
+        """Whether gravity is compensated on any body."""
         return self._relieved
 
     @property

@@ -57,6 +57,11 @@ def _ends(a: Sequence[_End], b: Sequence[_End]) -> dict[str, np.ndarray]:
     return columns
 
 
+def _frames(rows: Sequence[Any], index: SceneIndex) -> dict[str, np.ndarray]:
+    """`_ends` of rows that have their ends as frames."""
+    return _ends([index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows])
+
+
 def _floats(values: Sequence[Any], *shape: int) -> Array:
     return np.array(values, np.float64).reshape(len(values), *shape)
 
@@ -92,11 +97,10 @@ def equality_table(world: World, index: SceneIndex, body_q: Array) -> tables.Equ
 def closure_table(world: World, index: SceneIndex) -> tables.Closures:
     """Columns of all loop closures."""
     rows = world.loop_closures
-    a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
     return tables.Closures(
         label=labels([row.name for row in rows], "closure"),
         family=np.array([_FAMILIES[row.family] for row in rows], np.int64),
-        **_ends(a, b),
+        **_frames(rows, index),
         distance=_floats([row.distance for row in rows]),
         enabled=np.array([row.enabled for row in rows], bool),
         projected=np.array([row.kinematics is ClosureKinematicsPolicy.Project for row in rows], bool),
@@ -141,10 +145,9 @@ def coupler_table(world: World, index: SceneIndex) -> tables.Couplers:
 def spring_table(world: World, index: SceneIndex) -> tables.DistanceSprings:
     """Columns of the springs in space."""
     rows = world.distance_springs
-    a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
     return tables.DistanceSprings(
         label=labels([row.name for row in rows], "spring"),
-        **_ends(a, b),
+        **_frames(rows, index),
         rest=_floats([row.rest_length for row in rows]),
         stiffness=_floats([row.stiffness for row in rows]),
         damping=_floats([row.damping for row in rows]),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError, WorldlineError
+from worldline._src.linear_algebra import matmul, unit_vector
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_angle_limits, check_least
 from worldline._src.model.joint_kinds import KINDS, dof_config, joint_axis
@@ -170,7 +171,7 @@ def _start_velocity(builder: ModelBuilder, body: Body) -> None:
     turn = rotation(builder.links[joint.child].xform)
     start = joint.v_start
     builder.joint_qd[start : start + 3] = np.asarray(body.linear_velocity).tolist()
-    builder.joint_qd[start + 3 : start + 6] = (turn.T @ body.angular_velocity).tolist()
+    builder.joint_qd[start + 3 : start + 6] = matmul(turn.T, body.angular_velocity).tolist()
 
 
 def _add_joint(
@@ -217,12 +218,12 @@ def _add_joint(
 def _reference(joint: Joint) -> Array:
     """The motion that takes the drawn pose back to coordinate zero."""
     pose = transform(None, "")
-    unit = joint_axis(joint) / np.linalg.norm(joint_axis(joint))
+    along = unit_vector(joint_axis(joint))
     if joint.type_ is JointType.Revolute:
-        pose[3:6] = unit * np.sin(-0.5 * joint.ref_)
+        pose[3:6] = along * np.sin(-0.5 * joint.ref_)
         pose[6] = np.cos(0.5 * joint.ref_)
     elif joint.type_ is JointType.Slide:
-        pose[:3] = -unit * joint.ref_
+        pose[:3] = -along * joint.ref_
     return pose
 
 

@@ -52,6 +52,8 @@ class JointView(NamedTuple):
     dof_R_pre: Numbers
     dof_kind: Integers
     dof_pitch: Numbers
+    dof_turn: Integers
+    turn_q: Integers
     custom_kind: Integers
     custom_axis: Numbers
     custom_terms: Integers
@@ -70,6 +72,8 @@ class TurnView(NamedTuple):
     link_Q_post: Numbers
     dof_kind: Integers
     dof_pitch: Numbers
+    dof_turn: Integers
+    turn_q: Integers
     custom_kind: Integers
     custom_axis: Numbers
     custom_terms: Integers
@@ -83,6 +87,8 @@ class PoseView(NamedTuple):
 
     link_Q: Numbers
     link_x: Numbers
+    turn_sin: Numbers
+    turn_cos: Numbers
 
 
 class BodyView(NamedTuple):
@@ -298,6 +304,8 @@ class PositionView(NamedTuple):
     link_p: Numbers
     link_origin: Numbers
     dof_S: Numbers
+    turn_sin: Numbers
+    turn_cos: Numbers
     joint_bend: Numbers
     term_factor: Numbers
     custom_theta: Numbers

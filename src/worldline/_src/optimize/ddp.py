@@ -17,6 +17,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 
 from worldline._src.errors import ArgumentError, ShapeError, StepFailure
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world import World
 from worldline._src.keywords import shared_keywords
 from worldline._src.named_tuple import NamedTuple
@@ -241,7 +242,7 @@ def _start(solver: _Solver, u: Array, states: VectorLike | None) -> _Trajectory:
     return _Trajectory(x, u, np.zeros((len(u) + 1, system.tangents)), solver.total(x, u))
 
 
-class RecedingHorizon:
+class RecedingHorizon(KnownNames):
     """Model-predictive control: plan from the present state, act, move the horizon on, plan again.
 
     Every plan starts from the one before, an action later, so that few iterations of `ilqr` suffice. The
@@ -253,9 +254,6 @@ class RecedingHorizon:
         cost: what to minimise over the horizon, from the present on.
 
     Other arguments are those of `ilqr`.
-
-    Attributes:
-        actions: where the next plan begins, (steps, m).
 
     Example:
         >>> import numpy as np
@@ -276,7 +274,20 @@ class RecedingHorizon:
 
     @_optimizes
     def __init__(self, world: World, actions: VectorLike, cost: Cost, **keywords: Unpack[Shooting]) -> None:
-        self._solver, self.actions, self._run = _prepare(world, actions, cost, **keywords)
+        self._solver, first, self._run = _prepare(world, actions, cost, **keywords)
+        self._actions = first.copy()
+
+    @property
+    def actions(self) -> Array:
+        """Where the next plan begins, (steps, m); read-only, assign another array to begin elsewhere."""
+        return self._actions
+
+    @actions.setter
+    def actions(self, value: VectorLike) -> None:
+        given = self._solver.system.actions(value, "actions")
+        if len(given) != self._solver.steps:
+            raise ShapeError(f"actions must have {self._solver.steps} rows, one an action, got {len(given)}")
+        self._actions = given.copy()
 
     def plan(self, state: VectorLike, cost: Cost | None = None) -> TrajectoryResult:
         """The plan from a state, (state dimension,); the next one begins where its second action does.
@@ -288,8 +299,8 @@ class RecedingHorizon:
         if cost is not None:
             self._solver = solver = _Solver(system, cost, solver.steps, solver.lower, solver.upper)
         system.set(x)
-        found = _improve(solver, self.actions, None, self._run)
-        self.actions = np.concatenate([found.actions[1:], found.actions[-1:]])
+        found = _improve(solver, self._actions, None, self._run)
+        self._actions = np.concatenate([found.actions[1:], found.actions[-1:]])
         return found
 
 

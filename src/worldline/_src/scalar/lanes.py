@@ -1,17 +1,17 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes: one double from each of 4 or 8 worlds, as one machine vector.
+"""Lanes: one number from each of several worlds, as one machine vector.
 
-`a * b` on lanes is one instruction, and numbers mix with lanes by broadcasting. How lanes are compiled is in
-`lowering/lanes.py`.
+Doubles of 4 or 8 worlds, or numbers of single precision of 8 or 16. `a * b` on lanes is one instruction, and
+numbers mix with lanes by broadcasting. How lanes are compiled is in `lowering/lanes.py`.
 """
 
 from __future__ import annotations
 
-from worldline._src.kinds import LANES4, LANES8
+from worldline._src.kinds import LANES4, LANES8, SINGLE8, SINGLE16
 from worldline._src.processor import flags
 
-__all__ = ["LANES4", "LANES8", "native_width"]
+__all__ = ["LANES4", "LANES8", "SINGLE8", "SINGLE16", "native_width"]
 
 
 def native_width() -> int:

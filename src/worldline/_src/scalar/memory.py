@@ -10,6 +10,7 @@ arrays and the views are slices of them; compiled forms are in `lowering/memory.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from worldline._src.jit import DISABLED
 
@@ -27,12 +28,12 @@ def matrix(arena, offset, rows, columns):
 
 
 def shared_vector(arena, offset, count):
-    """`vector` of constants that all worlds have in common: doubles, also in an arena of lanes."""
+    """`vector` of constants that all worlds have in common: plain numbers, also in an arena of lanes."""
     return vector(arena, offset, count)
 
 
 def shared_matrix(arena, offset, rows, columns):
-    """`matrix` of constants that all worlds have in common: doubles, also in an arena of lanes."""
+    """`matrix` of constants that all worlds have in common: plain numbers, also in an arena of lanes."""
     return matrix(arena, offset, rows, columns)
 
 
@@ -43,6 +44,14 @@ def pointer(array):
 
 def pointer_as(array, scalar):
     """The address of an array's first element, seen as another scalar, e.g. `LANES4`."""
+    return array
+
+
+def pointer_to_worlds(array):
+    """The address of the numbers of single worlds that an array of scalars consists of, the world innermost.
+
+    Doubles, or numbers of single precision where the scalars are lanes of these.
+    """
     return array
 
 
@@ -93,8 +102,9 @@ def scatter_block(lanes, at, array, start, stride):
     raise NotImplementedError("there are no lanes in plain Python")
 
 
-def aligned_zeros(count: int) -> np.ndarray:
-    """`count` doubles, zero, on a 64-byte boundary as vector loads need it."""
-    block = np.zeros(count + 8)
-    start = (-block.ctypes.data % 64) // 8
+def aligned_zeros(count: int, dtype: DTypeLike = np.float64) -> np.ndarray:
+    """`count` numbers, zero, on a 64-byte boundary as vector loads need it."""
+    size = np.dtype(dtype).itemsize
+    block = np.zeros(count + 64 // size, dtype)
+    start = (-block.ctypes.data % 64) // size
     return block[start : start + count]

@@ -46,6 +46,14 @@ def any_of(condition):
     return bool(condition)
 
 
+def is_single(like):
+    """Whether scalars of the kind of `like` have single precision, 24 bits; known when a kernel is compiled.
+
+    The one way for a kernel to have tolerances that suit the rounding of its numbers.
+    """
+    return False
+
+
 def absolute(x):
     """The absolute value."""
     return where(x < 0.0, -x, x)

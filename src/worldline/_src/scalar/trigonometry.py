@@ -5,19 +5,25 @@
 A library's sine differs from machine to machine and has no lane form, so both would break the equality
 of a lane and a world alone. These are branch-free: range reduction in three exact steps after
 Cody and Waite, then minimax polynomials on a quarter turn. Errors stay under 2 units in the last place
-for |x| < 1e6; beyond that the reduction loses digits gradually and the result stays in [-1, 1].
+for |x| < 1e6; beyond that the reduction loses digits gradually and the result stays in [-1, 1]. In single
+precision the same holds for |x| < 1e4, with another split of pi.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline
-from worldline._src.scalar.ops import absolute, constant, nearest, where
+from worldline._src.scalar.ops import absolute, constant, is_single, nearest, where
 
 _TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts; the first two have 33 significant bits, so n * part is exact for n < 2**20
 _PI_2_A = 1.5707963267341256
 _PI_2_B = 6.077100506303966e-11
 _PI_2_C = 2.0222662487959506e-21
+
+# the same for single precision: 8 and 11 significant bits, exact for n < 2**13
+_PI_2_A_SINGLE = 1.5703125
+_PI_2_B_SINGLE = 0.000483751296997070312
+_PI_2_C_SINGLE = 7.54978995489188e-08
 
 # minimax coefficients on [-pi/4, pi/4]: sin(r) = r + r^3 P(r^2), cos(r) = 1 - r^2/2 + r^4 Q(r^2)
 _S1, _S2 = -1.66666666666666324348e-01, 8.33333333332248946124e-03
@@ -46,15 +52,24 @@ _Q4 = 1.945506571482613964425e2
 
 
 @inline
+def _parts_of_quarter(like):
+    """pi/2 in three parts for the precision of a scalar."""
+    if is_single(like):
+        return _PI_2_A_SINGLE, _PI_2_B_SINGLE, _PI_2_C_SINGLE
+    return _PI_2_A, _PI_2_B, _PI_2_C
+
+
+@inline
 def sincos(x):
     """(sin x, cos x)."""
+    pi_2_a, pi_2_b, pi_2_c = _parts_of_quarter(x)
     # reduce to r + r_low in [-pi/4, pi/4], keeping what the subtractions round off
     n = nearest(x * _TWO_OVER_PI)
-    a = x - n * _PI_2_A
-    w = n * _PI_2_B
+    a = x - n * pi_2_a
+    w = n * pi_2_b
     b = a - w
     lost = (a - b) - w
-    w = n * _PI_2_C - lost
+    w = n * pi_2_c - lost
     r = b - w
     r_low = (b - r) - w
 

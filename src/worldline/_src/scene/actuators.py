@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import INTEGER, NON_NEGATIVE, REAL
@@ -88,10 +88,8 @@ class GeneralParam(Struct):
     gainprm: Array = field(
         default=(1.0,) + (0.0,) * 9, converter=_PARAMETERS, doc="Parameters of the gain, (10,)."
     )
-    damping_ratio: float | None = field(
-        default=None,
-        converter=OptionalOf(NON_NEGATIVE),
-        doc="Damping of a servo as a ratio of the critical one; sets the third bias parameter.",
+    damping_ratio: float | None = optional(
+        NON_NEGATIVE, "Damping of a servo as a ratio of the critical one; sets the third bias parameter."
     )
 
 
@@ -101,13 +99,9 @@ class PositionParam(Struct):
     damping_type: Choice[DampingType] = field(
         default=DampingType.Kv, doc="Whether `damping_value` is kv itself or a ratio of the critical one."
     )
-    damping_value: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="kv, N s/m or N m s/rad, or a damping ratio."
-    )
+    damping_value: float = value(NON_NEGATIVE, 0.0, "kv, N s/m or N m s/rad, or a damping ratio.")
     kp: float = field(default=0.0, doc="Stiffness, N/m or N m/rad.")
-    timeconst: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Filter on the control signal, s; 0 is none."
-    )
+    timeconst: float = value(NON_NEGATIVE, 0.0, "Filter on the control signal, s; 0 is none.")
 
 
 class ActuatorType(Variant):
@@ -191,9 +185,9 @@ class Actuator(Struct):
         converter=Numbers(6),
         doc="From the actuator's scalar force to the target's directions.",
     )
-    name: str | None = field(default=None, converter=OptionalOf(Name("actuator")), doc="Name.")
+    name: str | None = optional(Name("actuator"), "Name.")
     target: ActuatorTarget = field(default_factory=lambda: ActuatorTarget.joint(""), doc="What it acts on.")
     length_range: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Range of the length, m, for muscles."
     )
-    group: int = field(default=0, converter=INTEGER, doc="Group, to switch actuators off together.")
+    group: int = value(INTEGER, 0, "Group, to switch actuators off together.")

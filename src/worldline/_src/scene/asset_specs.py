@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from worldline._src.scene.arrays import Grid, Table, Triangles
-from worldline._src.scene.base import Struct, field
+from worldline._src.scene.base import Struct, field, optional, value
 from worldline._src.scene.containers import Nested, OptionalOf, TableOf, TextSet
 from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE
 from worldline._src.scene.materials import Material, Texture
@@ -27,7 +27,7 @@ class MeshData(Struct):
         (3, 1)
     """
 
-    name: str = field(default="", converter=LABEL, doc="Name.")
+    name: str = value(LABEL, "", "Name.")
     normal: Array | None = field(default=None, converter=OptionalOf(Table(3)), doc="Normals, (N, 3).")
     tangents: Array | None = field(
         default=None, converter=OptionalOf(Table(4)), doc="Tangents with handedness, (N, 4)."
@@ -118,15 +118,15 @@ class HFieldSource(Struct):
     """A height field: a grid of heights over a rectangle about the origin."""
 
     height_scale: float = field(default=1.0, doc="Factor of the heights.")
-    ncol: int = field(default=0, converter=COUNT, doc="Columns, along x.")
-    nrow: int = field(default=0, converter=COUNT, doc="Rows, along y.")
+    ncol: int = value(COUNT, 0, "Columns, along x.")
+    nrow: int = value(COUNT, 0, "Rows, along y.")
     size: list[float] = field(
         default=(1.0, 1.0), converter=Numbers(2, minimum=0.0), doc="Size along x and y, m."
     )
     source_type: HFieldSourceType = field(
         default_factory=lambda: HFieldSourceType.buffer((), ""), doc="Where the heights come from."
     )
-    base: float = field(default=0.0, converter=NON_NEGATIVE, doc="Thickness of the ground below height 0, m.")
+    base: float = value(NON_NEGATIVE, 0.0, "Thickness of the ground below height 0, m.")
 
 
 class AssetSpecs(Struct):
@@ -143,7 +143,7 @@ class AssetSpecs(Struct):
     meshes: dict[str, MeshSource] = field(
         default_factory=dict, converter=TableOf("mesh", VariantOf(MeshSource)), doc="Meshes."
     )
-    skybox: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Texture of the sky.")
+    skybox: str | None = optional(Ref("texture"), "Texture of the sky.")
     textures: dict[str, Texture] = field(
         default_factory=dict, converter=TableOf("texture", Nested(Texture)), doc="Textures."
     )

@@ -29,7 +29,7 @@ from typing import (
 
 import numpy as np
 
-from worldline._src.scene.containers import ListOf, Nested
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, FLAG, REAL, Kind, Rename, describe
@@ -87,6 +87,16 @@ def field(
         raise TypeError("a field of a scene object needs a default")
     kind = converter or _kind_of(default, default_factory)
     return Field(kind, default, get_origin(default_factory) or default_factory, doc, compared)
+
+
+def value(kind: Kind[Any, Any], default: Any, doc: str) -> Any:
+    """A field of a kind, with its default; where other types are accepted, `field` tells type checkers."""
+    return field(default=default, converter=kind, doc=doc)
+
+
+def optional(kind: Kind[Any, Any], doc: str) -> Any:
+    """A field of a kind that may be None, and is by default."""
+    return field(default=None, converter=OptionalOf(kind), doc=doc)
 
 
 def _kind_of(default: Any, factory: Callable[[], Any] | None) -> Kind[Any, Any]:
@@ -375,10 +385,10 @@ class _Signature:
         self._kw_only = kw_only
 
     def __get__(self, instance: Struct | None, owner: type[Struct]) -> inspect.Signature:
-        way = inspect.Parameter.KEYWORD_ONLY if self._kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kind = inspect.Parameter.KEYWORD_ONLY if self._kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         return inspect.Signature(
             [
-                inspect.Parameter(name, way, default=f.default if f.factory is None else ...)
+                inspect.Parameter(name, kind, default=f.default if f.factory is None else ...)
                 for name, f in owner._fields.items()
             ]
         )

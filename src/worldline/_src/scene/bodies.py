@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from worldline._src.errors import SceneError
-from worldline._src.scene.base import Choice, Parts, Struct, field
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
 from worldline._src.scene.cameras import Camera, Light
 from worldline._src.scene.closures import GroundContact
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf, struct_schema
@@ -45,7 +45,7 @@ class Inertia(Struct):
         converter=OptionalOf(Vector(3)),
         doc="Principal moments about the centre of mass, kg m^2, (3,).",
     )
-    mass: float | None = field(default=None, converter=OptionalOf(NON_NEGATIVE), doc="Mass, kg.")
+    mass: float | None = optional(NON_NEGATIVE, "Mass, kg.")
     orientation: Array | None = field(
         default=None,
         converter=OptionalOf(QUATERNION),
@@ -212,7 +212,7 @@ class Link(Struct):
         default=True,
         doc="Whether it may be merged into its parent when it is welded to it; see `fuse_static`.",
     )
-    name: str | None = field(default=None, converter=OptionalOf(Name("link")), doc="Name.")
+    name: str | None = optional(Name("link"), "Name.")
     sites: Parts[Site] = field(default_factory=list[Site], doc="Sites on the link.")
 
     def walk(self) -> Iterator[Link]:
@@ -270,10 +270,8 @@ class Body(Struct):
         doc="Dynamic, static, or kinematic: moved by its velocity and not by forces.",
     )
     role: Choice[BodyRole] = field(default=BodyRole.Auto, doc="Its object in a simulation.")
-    multibody: str | None = field(
-        default=None,
-        converter=OptionalOf(LABEL),
-        doc="Name of the multibody; bodies of one name form one multibody with several roots.",
+    multibody: str | None = optional(
+        LABEL, "Name of the multibody; bodies of one name form one multibody with several roots."
     )
     linear_velocity: Array = field(
         default=(0.0, 0.0, 0.0),
@@ -285,20 +283,18 @@ class Body(Struct):
         converter=VECTOR3,
         doc="Initial angular velocity of a free base, world axes, rad/s, (3,).",
     )
-    friction: float = field(
-        default=1.0, converter=NON_NEGATIVE, doc="Dry friction of a rigid body; two use the geometric mean."
-    )
-    restitution: float = field(
-        default=0.0,
-        converter=Real(minimum=0.0, maximum=1.0),
-        doc="Share of the closing speed that a rigid body returns; two use the larger.",
+    friction: float = value(NON_NEGATIVE, 1.0, "Dry friction of a rigid body; two use the geometric mean.")
+    restitution: float = value(
+        Real(minimum=0.0, maximum=1.0),
+        0.0,
+        "Share of the closing speed that a rigid body returns; two use the larger.",
     )
 
 
 class Multibody(Struct):
     """What bodies cannot say of the multibody they form: that it exists, and the order of its links."""
 
-    name: str = field(default="", converter=LABEL, doc="Name, the `multibody` of its bodies.")
+    name: str = value(LABEL, "", "Name, the `multibody` of its bodies.")
     links: list[str] = field(
         default_factory=list,
         converter=ListOf(Ref("link")),
@@ -320,16 +316,12 @@ class FrameKind(SceneEnum):
 class Frame(Struct):
     """A named coordinate frame with no mass and no shape."""
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("frame")), doc="Name.")
+    name: str | None = optional(Name("frame"), "Name.")
     kind: Choice[FrameKind] = field(
         default=FrameKind.Fixed, doc="Fixed in its parent, or free to be placed during simulation."
     )
-    parent_link: str | None = field(
-        default=None, converter=OptionalOf(Ref("link")), doc="Link it moves with; None is the world."
-    )
-    parent_frame: str | None = field(
-        default=None, converter=OptionalOf(Ref("frame")), doc="Frame it moves with, instead of a link."
-    )
+    parent_link: str | None = optional(Ref("link"), "Link it moves with; None is the world.")
+    parent_frame: str | None = optional(Ref("frame"), "Frame it moves with, instead of a link.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent, m, (3,).")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the parent, xyzw, (4,)."

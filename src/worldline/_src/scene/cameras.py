@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE, Integer, Kind
@@ -64,7 +64,7 @@ class RotationTrack(SceneEnum):
 class Camera(Struct, kw_only=False):
     """A camera on a link or on the world; it looks along its -z axis with y up."""
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("camera")), doc="Name.")
+    name: str | None = optional(Name("camera"), "Name.")
     position: Array = field(
         default=None, converter=OrDefault(VECTOR3, (0.0, 0.0, 1.0)), doc="Place in the parent frame, m, (3,)."
     )
@@ -75,26 +75,18 @@ class Camera(Struct, kw_only=False):
     )
     position_track: Choice[PositionTrack] = field(default=PositionTrack.Free, doc="Follows the parent how.")
     rotation_track: Choice[RotationTrack] = field(default=RotationTrack.Free, doc="Turns how.")
-    track_target: str | None = field(
-        default=None, converter=OptionalOf(Ref("link")), doc="Link looked at, for LookAtLink."
-    )
+    track_target: str | None = optional(Ref("link"), "Link looked at, for LookAtLink.")
     orthographic: bool = field(default=False, doc="Parallel instead of perspective.")
-    fovy: float = field(
-        default=45.0,
-        converter=POSITIVE,
-        doc="Vertical field of view, degrees; height of the view in m when orthographic.",
+    fovy: float = value(
+        POSITIVE, 45.0, "Vertical field of view, degrees; height of the view in m when orthographic."
     )
     depth_only: bool = field(default=False, doc="Render depth and no colour.")
-    znear: float = field(default=0.0, converter=_DISTANCE, doc="Near plane, m; 0 chooses it.")
-    zfar: float = field(default=0.0, converter=_DISTANCE, doc="Far plane, m; 0 chooses it.")
-    track_position_speed: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Speed limit while following, m/s; 0 is none."
-    )
-    track_rotation_speed: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Turning limit while following, rad/s; 0 is none."
-    )
-    resolution_x: int = field(default=1, converter=_PIXELS, doc="Width, pixels.")
-    resolution_y: int = field(default=1, converter=_PIXELS, doc="Height, pixels.")
+    znear: float = value(_DISTANCE, 0.0, "Near plane, m; 0 chooses it.")
+    zfar: float = value(_DISTANCE, 0.0, "Far plane, m; 0 chooses it.")
+    track_position_speed: float = value(NON_NEGATIVE, 0.0, "Speed limit while following, m/s; 0 is none.")
+    track_rotation_speed: float = value(NON_NEGATIVE, 0.0, "Turning limit while following, rad/s; 0 is none.")
+    resolution_x: int = value(_PIXELS, 1, "Width, pixels.")
+    resolution_y: int = value(_PIXELS, 1, "Height, pixels.")
     focal_length: list[float] | None = field(
         default=None,
         converter=OptionalOf(Numbers(2)),
@@ -113,7 +105,7 @@ class FreeCamera(Struct):
 
     azimuth: float = field(default=90.0, doc="About z, degrees; 0 looks along +x, 90 along +y.")
     elevation: float = field(default=-45.0, doc="Degrees; negative looks down.")
-    fovy: float = field(default=45.0, converter=POSITIVE, doc="Vertical view, degrees.")
+    fovy: float = value(POSITIVE, 45.0, "Vertical view, degrees.")
     orthographic: bool = field(default=False, doc="Parallel projection.")
 
 
@@ -128,30 +120,26 @@ class TrackMode(Variant):
 class DirectionalLightDesc(Struct):
     """A light from far away, such as the sun."""
 
-    illuminance: float = field(default=100000.0, converter=NON_NEGATIVE, doc="Illuminance, lux.")
+    illuminance: float = value(NON_NEGATIVE, 100000.0, "Illuminance, lux.")
 
 
 class PointLightDesc(Struct):
     """A light that shines in all directions."""
 
-    intensity: float = field(default=4000.0, converter=NON_NEGATIVE, doc="Luminous power, lm.")
-    radius: float = field(default=0.0, converter=NON_NEGATIVE, doc="Radius of the source, m.")
-    range: float = field(default=20.0, converter=NON_NEGATIVE, doc="Reach, m.")
-    shadow_map_near_z: float = field(
-        default=0.1, converter=NON_NEGATIVE, doc="Nothing nearer than this casts shadows, m."
-    )
+    intensity: float = value(NON_NEGATIVE, 4000.0, "Luminous power, lm.")
+    radius: float = value(NON_NEGATIVE, 0.0, "Radius of the source, m.")
+    range: float = value(NON_NEGATIVE, 20.0, "Reach, m.")
+    shadow_map_near_z: float = value(NON_NEGATIVE, 0.1, "Nothing nearer than this casts shadows, m.")
 
 
 class SpotLightDesc(Struct):
     """A light that shines in a cone."""
 
-    inner_angle: float = field(default=45.0, converter=NON_NEGATIVE, doc="Full inside, degrees.")
-    intensity: float = field(default=8000.0, converter=NON_NEGATIVE, doc="Luminous power, lm.")
-    outer_angle: float = field(default=45.0, converter=NON_NEGATIVE, doc="Dark outside, degrees.")
-    range: float = field(default=20.0, converter=NON_NEGATIVE, doc="Reach, m.")
-    shadow_map_near_z: float = field(
-        default=0.1, converter=NON_NEGATIVE, doc="Nothing nearer than this casts shadows, m."
-    )
+    inner_angle: float = value(NON_NEGATIVE, 45.0, "Full inside, degrees.")
+    intensity: float = value(NON_NEGATIVE, 8000.0, "Luminous power, lm.")
+    outer_angle: float = value(NON_NEGATIVE, 45.0, "Dark outside, degrees.")
+    range: float = value(NON_NEGATIVE, 20.0, "Reach, m.")
+    shadow_map_near_z: float = value(NON_NEGATIVE, 0.1, "Nothing nearer than this casts shadows, m.")
 
 
 class LightType(Variant):
@@ -173,7 +161,7 @@ class Light(Struct):
         doc="Direction in the parent frame, (3,); zero means (0, 0, -1).",
     )
     mode: TrackMode = field(default_factory=TrackMode.fixed, doc="Follows the parent how.")
-    name: str | None = field(default=None, converter=OptionalOf(Name("light")), doc="Name.")
+    name: str | None = optional(Name("light"), "Name.")
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.joints import Joint
@@ -24,8 +24,8 @@ from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Vector
 class FrameRef(Struct):
     """A pose fixed to a link, to a frame, or to the world when neither is named."""
 
-    link: str | None = field(default=None, converter=OptionalOf(Ref("link")), doc="Link.")
-    frame: str | None = field(default=None, converter=OptionalOf(Ref("frame")), doc="Frame.")
+    link: str | None = optional(Ref("link"), "Link.")
+    frame: str | None = optional(Ref("frame"), "Frame.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Offset in its axes, m, (3,).")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation of the offset, xyzw, (4,)."
@@ -74,13 +74,11 @@ class LoopClosure(Struct):
         LoopClosureFamily.Point
     """
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("closure")), doc="Name.")
+    name: str | None = optional(Name("closure"), "Name.")
     frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
     frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
     family: Choice[LoopClosureFamily] = field(default=LoopClosureFamily.Rigid, doc="Family.")
-    distance: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Distance kept by the Distance family, m."
-    )
+    distance: float = value(NON_NEGATIVE, 0.0, "Distance kept by the Distance family, m.")
     enabled: bool = field(default=True, doc="Whether its policies apply.")
     kinematics: Choice[ClosureKinematicsPolicy] = field(
         default=ClosureKinematicsPolicy.ResidualOnly, doc="Policy of a kinematics update."
@@ -92,10 +90,8 @@ class LoopClosure(Struct):
         default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness when solved; None is hard."
     )
     allow_collision: bool = field(default=False, doc="Whether the two connected links may touch.")
-    initial_tolerance: float | None = field(
-        default=None,
-        converter=OptionalOf(NON_NEGATIVE),
-        doc="Largest residual with which a simulation may start, m or rad; None for any.",
+    initial_tolerance: float | None = optional(
+        NON_NEGATIVE, "Largest residual with which a simulation may start, m or rad; None for any."
     )
 
 
@@ -108,11 +104,11 @@ class CouplerMode(SceneEnum):
 class JointCoupler(Struct):
     """A gear: joint = multiplier * reference + offset."""
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("coupler")), doc="Name.")
-    joint: str = field(default="", converter=Ref("joint"), doc="The joint that follows.")
-    reference: str = field(default="", converter=Ref("joint"), doc="The joint that leads.")
-    joint_dof: int = field(default=0, converter=COUNT, doc="Which freedom of the joint follows.")
-    reference_dof: int = field(default=0, converter=COUNT, doc="Which freedom leads.")
+    name: str | None = optional(Name("coupler"), "Name.")
+    joint: str = value(Ref("joint"), "", "The joint that follows.")
+    reference: str = value(Ref("joint"), "", "The joint that leads.")
+    joint_dof: int = value(COUNT, 0, "Which freedom of the joint follows.")
+    reference_dof: int = value(COUNT, 0, "Which freedom leads.")
     multiplier: float = field(default=1.0, doc="Ratio.")
     offset: float = field(default=0.0, doc="Offset, m or rad.")
     mode: Choice[CouplerMode] = field(
@@ -128,12 +124,12 @@ class JointCoupler(Struct):
 class DistanceSpring(Struct):
     """A spring along the line between two points: force = stiffness (length - rest) + damping."""
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("spring")), doc="Name.")
+    name: str | None = optional(Name("spring"), "Name.")
     frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
     frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
-    rest_length: float = field(default=0.0, converter=NON_NEGATIVE, doc="Length at rest, m.")
-    stiffness: float = field(default=1.0, converter=POSITIVE, doc="Stiffness, N/m.")
-    damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m.")
+    rest_length: float = value(NON_NEGATIVE, 0.0, "Length at rest, m.")
+    stiffness: float = value(POSITIVE, 1.0, "Stiffness, N/m.")
+    damping: float = value(NON_NEGATIVE, 0.0, "Damping, N s/m.")
     active: bool = field(default=True, doc="Whether it acts.")
 
 
@@ -151,23 +147,19 @@ class GroundContact(Struct):
     plane_point: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="A point of the plane, world frame, m, (3,)."
     )
-    stiffness: float = field(default=0.0, converter=NON_NEGATIVE, doc="Stiffness of every point, N/m.")
-    friction_coefficient: float = field(default=0.0, converter=NON_NEGATIVE, doc="Coefficient of friction.")
-    friction_regularization: float = field(
-        default=1.0e-4, converter=POSITIVE, doc="Speed below which friction is viscous, m/s."
-    )
-    damping_coefficient: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Damping along the normal, N s/m."
-    )
-    dual_update_cadence: int = field(
-        default=0, converter=COUNT, doc="Steps from one update of the dual force to the next; 0 for none."
+    stiffness: float = value(NON_NEGATIVE, 0.0, "Stiffness of every point, N/m.")
+    friction_coefficient: float = value(NON_NEGATIVE, 0.0, "Coefficient of friction.")
+    friction_regularization: float = value(POSITIVE, 1.0e-4, "Speed below which friction is viscous, m/s.")
+    damping_coefficient: float = value(NON_NEGATIVE, 0.0, "Damping along the normal, N s/m.")
+    dual_update_cadence: int = value(
+        COUNT, 0, "Steps from one update of the dual force to the next; 0 for none."
     )
 
 
 class GroundPoint(Struct):
     """A point of a link that may touch a ground plane."""
 
-    link: str = field(default="", converter=Ref("link"), doc="Link.")
+    link: str = value(Ref("link"), "", "Link.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="In the link frame, m, (3,).")
     contact: GroundContact = field(default_factory=GroundContact, doc="Plane and force law.")
 
@@ -175,9 +167,9 @@ class GroundPoint(Struct):
 class ProjectionPolicy(Struct):
     """How stiff a joint between bodies is when its error is removed."""
 
-    start_stiffness: float = field(default=1.0, converter=LIMIT, doc="Stiffness at first.")
-    linear_stiffness: float = field(default=math.inf, converter=LIMIT, doc="Translation, N/m.")
-    angular_stiffness: float = field(default=math.inf, converter=LIMIT, doc="Rotation, N m/rad.")
+    start_stiffness: float = value(LIMIT, 1.0, "Stiffness at first.")
+    linear_stiffness: float = value(LIMIT, math.inf, "Translation, N/m.")
+    angular_stiffness: float = value(LIMIT, math.inf, "Rotation, N m/rad.")
 
 
 class WorldJoint(Struct):
@@ -201,12 +193,8 @@ class WorldJoint(Struct):
         converter=VECTOR3,
         doc="Effort, velocity and acceleration that its motor starts with, (3,).",
     )
-    break_force: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Force at which it breaks, N; 0 is never."
-    )
-    break_torque: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Torque at which it breaks, N m; 0 is never."
-    )
+    break_force: float = value(NON_NEGATIVE, 0.0, "Force at which it breaks, N; 0 is never.")
+    break_torque: float = value(NON_NEGATIVE, 0.0, "Torque at which it breaks, N m; 0 is never.")
     projection: ProjectionPolicy = field(default_factory=ProjectionPolicy, doc="Stiffness.")
 
 
@@ -219,7 +207,7 @@ class PhysicalParameter(SceneEnum):
 class DifferentiableParameter(Struct):
     """A parameter of a link that a differentiable world offers derivatives for."""
 
-    link: str = field(default="", converter=Ref("link"), doc="Link.")
+    link: str = value(Ref("link"), "", "Link.")
     parameter: Choice[PhysicalParameter] = field(default=PhysicalParameter.Mass, doc="Which one.")
     lower: Array | None = field(
         default=None, converter=OptionalOf(Vector()), doc="Lower bounds, None for none."

@@ -225,19 +225,19 @@ def move(part: World, pose: Pose, link_name: str | None, ground: str | None) -> 
 
     `ground` is the name by which references mean what takes the place of that world, if any does.
     """
-    still = same(list(pose), list(IDENTITY))
+    is_identity = same(list(pose), list(IDENTITY))
     for ref in _frame_refs(part):
         if ref.owner == (None, None):
             ref.link = link_name
-            if not still:
+            if not is_identity:
                 ref.position, ref.orientation = pose * Pose(ref.position, ref.orientation)
     for frame in part.frames:
         if frame.parent_link is None and frame.parent_frame is None:
             frame.parent_link = link_name
-            if not still:
+            if not is_identity:
                 frame.position, frame.orientation = pose * Pose(frame.position, frame.orientation)
     _move_equalities(part, pose, link_name, ground)
-    if still:
+    if is_identity:
         # poses stay as they are, to the last bit
         return
     for body in part.hierarchy.bodies:

@@ -8,9 +8,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from worldline._src.scene.base import Parts, Struct, field
+from worldline._src.scene.base import Parts, Struct, field, optional, value
 from worldline._src.scene.closures import FrameRef
-from worldline._src.scene.containers import ListOf, OptionalOf
+from worldline._src.scene.containers import ListOf
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL
 from worldline._src.scene.texts import Name, Ref
@@ -82,16 +82,12 @@ class WeldConstraintType(Variant):
 
 class _Equality(Struct):
     active: bool = field(default=True, doc="Whether it acts.")
-    name: str | None = field(default=None, converter=OptionalOf(Name("equality")), doc="Name.")
+    name: str | None = optional(Name("equality"), "Name.")
     spring: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="Softness.")
-    break_force: float = field(
-        default=0.0,
-        converter=NON_NEGATIVE,
-        doc="Force at which it breaks, N, or generalized force of a joint; 0 is never.",
+    break_force: float = value(
+        NON_NEGATIVE, 0.0, "Force at which it breaks, N, or generalized force of a joint; 0 is never."
     )
-    break_torque: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Torque at which a weld breaks, N m; 0 is never."
-    )
+    break_torque: float = value(NON_NEGATIVE, 0.0, "Torque at which a weld breaks, N m; 0 is never.")
 
 
 class EqualityConnect(_Equality):
@@ -113,10 +109,8 @@ class EqualityWeld(_Equality):
 class EqualityJoint(_Equality):
     """Makes the coordinate of joint a a polynomial of that of joint b, or holds it still."""
 
-    joint_a: str = field(default="", converter=Ref("joint"), doc="The joint that follows.")
-    joint_b: str | None = field(
-        default=None, converter=OptionalOf(Ref("joint")), doc="The joint that leads, or None."
-    )
+    joint_a: str = value(Ref("joint"), "", "The joint that follows.")
+    joint_b: str | None = optional(Ref("joint"), "The joint that leads, or None.")
     polycoeff: list[float] = field(
         default=(0.0,) * 5,
         converter=Numbers(5),
@@ -127,10 +121,8 @@ class EqualityJoint(_Equality):
 class EqualityTendon(_Equality):
     """Makes the length of tendon a a polynomial of that of tendon b, or holds it still."""
 
-    tendon_a: str = field(default="", converter=Ref("tendon"), doc="The tendon that follows.")
-    tendon_b: str | None = field(
-        default=None, converter=OptionalOf(Ref("tendon")), doc="The tendon that leads, or None."
-    )
+    tendon_a: str = value(Ref("tendon"), "", "The tendon that follows.")
+    tendon_b: str | None = optional(Ref("tendon"), "The tendon that leads, or None.")
     polycoeff: list[float] = field(
         default=(0.0,) * 5,
         converter=Numbers(5),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import NON_NEGATIVE, Integer, Real
@@ -78,27 +78,23 @@ class PhysicsMaterial(Struct):
     The last three fields are Worldline's; they say how a material made of plain coefficients combines.
     """
 
-    condim: int = field(
-        default=3,
-        converter=Integer(minimum=1, maximum=6),
-        doc="Directions of contact force: 1 normal, 3 with sliding, 4 with spin, 6 with rolling.",
+    condim: int = value(
+        Integer(minimum=1, maximum=6),
+        3,
+        "Directions of contact force: 1 normal, 3 with sliding, 4 with spin, 6 with rolling.",
     )
     contact_model: ConstraintForceModel = field(
         default_factory=default_force_model, doc="Contact force model."
     )
-    density: float = field(default=1000.0, converter=NON_NEGATIVE, doc="Density, kg/m^3.")
-    force_mix: float = field(
-        default=1.0, converter=NON_NEGATIVE, doc="Weight when two force models are averaged."
-    )
+    density: float = value(NON_NEGATIVE, 1000.0, "Density, kg/m^3.")
+    force_mix: float = value(NON_NEGATIVE, 1.0, "Weight when two force models are averaged.")
     friction: list[float] = field(
         default=(1.0, 0.005, 0.0001),
         converter=Numbers(3, minimum=0.0),
         doc="Coefficients of sliding (-), spin (m) and rolling (m).",
     )
-    restitution: float | None = field(
-        default=None,
-        converter=OptionalOf(Real(minimum=0.0, maximum=1.0)),
-        doc="Coefficient of restitution; None leaves it to the contact model.",
+    restitution: float | None = optional(
+        Real(minimum=0.0, maximum=1.0), "Coefficient of restitution; None leaves it to the contact model."
     )
     friction_rule: Choice[CombineRule] = field(
         default=CombineRule.Maximum,
@@ -113,8 +109,8 @@ class PhysicsMaterial(Struct):
 class CollisionMask(Struct):
     """Which geoms may touch: a pair does if either's group meets the other's `collide_with`."""
 
-    collide_group: int = field(default=1, converter=_MASK, doc="Groups this geom is in, a bit mask.")
-    collide_with: int = field(default=1, converter=_MASK, doc="Groups it touches, a bit mask.")
+    collide_group: int = value(_MASK, 1, "Groups this geom is in, a bit mask.")
+    collide_with: int = value(_MASK, 1, "Groups it touches, a bit mask.")
 
     @staticmethod
     def collide_with_all() -> CollisionMask:
@@ -143,12 +139,10 @@ class ContactPair(Struct):
     Masks and ignored pairs do not apply to them, and nothing is combined.
     """
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("contact pair")), doc="Name.")
-    geom_a: str = field(default="", converter=Ref("geom"), doc="First geom.")
-    geom_b: str = field(default="", converter=Ref("geom"), doc="Second geom.")
-    condim: int = field(
-        default=3, converter=Integer(minimum=1, maximum=6), doc="See `PhysicsMaterial.condim`."
-    )
+    name: str | None = optional(Name("contact pair"), "Name.")
+    geom_a: str = value(Ref("geom"), "", "First geom.")
+    geom_b: str = value(Ref("geom"), "", "Second geom.")
+    condim: int = value(Integer(minimum=1, maximum=6), 3, "See `PhysicsMaterial.condim`.")
     friction: list[float] = field(
         default=(1.0, 1.0, 0.005, 0.0001, 0.0001),
         converter=Numbers(5, minimum=0.0),

@@ -166,7 +166,8 @@ class ListOf(Kind[Iterable[S], list[T]]):
         return [None if entry is FAILED else entry for entry in made]
 
     def copy(self, value: list[T], writer: Writer) -> list[T]:
-        return [self.item.copy(entry, writer) for entry in value]
+        # most lists of a scene are empty
+        return [self.item.copy(entry, writer) for entry in value] if value else []
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         entries: list[Any] = value

@@ -8,7 +8,7 @@ from enum import auto
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.contact import CollisionMask, PhysicsMaterial
 from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
@@ -22,16 +22,8 @@ GROUP = Integer(minimum=0, maximum=7)
 class ShapeType(SceneEnum):
     """The shape of a geom."""
 
-    Box = auto()
-    Capsule = auto()
-    Cylinder = auto()
-    Ellipsoid = auto()
-    HField = auto()
-    InfinitePlane = auto()
-    Mesh = auto()
-    Plane = auto()
-    Sphere = auto()
-    # Worldline's own
+    Box, Capsule, Cylinder, Ellipsoid, HField = auto(), auto(), auto(), auto(), auto()
+    InfinitePlane, Mesh, Plane, Sphere = auto(), auto(), auto(), auto()
     Cone = auto()
 
 
@@ -72,12 +64,7 @@ SHAPES: Final[dict[ShapeType, ShapeFacts]] = {
 class SiteShape(SceneEnum):
     """The shape of a site."""
 
-    Box = auto()
-    Capsule = auto()
-    Cylinder = auto()
-    Sphere = auto()
-    # Worldline's own
-    Ellipsoid = auto()
+    Box, Capsule, Cylinder, Sphere, Ellipsoid = auto(), auto(), auto(), auto(), auto()
 
 
 class MeshInertia(SceneEnum):
@@ -96,12 +83,8 @@ class GeomVisualAttrs(Struct):
     color: list[float] | None = field(
         default=None, converter=OptionalOf(Numbers(4)), doc="RGBA, 0 to 1; None leaves the material's."
     )
-    group: int = field(
-        default=0, converter=GROUP, doc="Visibility group 0 to 7; 0, 1 and 2 are shown by default."
-    )
-    material: str | None = field(
-        default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
-    )
+    group: int = value(GROUP, 0, "Visibility group 0 to 7; 0, 1 and 2 are shown by default.")
+    material: str | None = optional(Ref("material"), "Name of a material asset.")
 
 
 class Geometry(Struct):
@@ -120,22 +103,14 @@ class Geometry(Struct):
 
     collision_mask: CollisionMask = field(default_factory=CollisionMask, doc="What it may touch.")
     gap: float = field(default=0.0, doc="Contact is made below distance `margin` - `gap`, m.")
-    hfield: str | None = field(
-        default=None, converter=OptionalOf(Ref("hfield")), doc="Height field, for shape HField."
-    )
+    hfield: str | None = optional(Ref("hfield"), "Height field, for shape HField.")
     margin: float = field(default=0.0, doc="Distance below which contact is looked for, m.")
-    mass: float | None = field(
-        default=None,
-        converter=OptionalOf(NON_NEGATIVE),
-        doc="Mass, kg; None computes it from density and volume.",
-    )
-    mesh: str | None = field(
-        default=None, converter=OptionalOf(Ref("mesh")), doc="Mesh asset shown or fitted to."
-    )
+    mass: float | None = optional(NON_NEGATIVE, "Mass, kg; None computes it from density and volume.")
+    mesh: str | None = optional(Ref("mesh"), "Mesh asset shown or fitted to.")
     mesh_scale: Array | None = field(
         default=None, converter=OptionalOf(VECTOR3), doc="Scale of the mesh along its axes, (3,)."
     )
-    name: str | None = field(default=None, converter=OptionalOf(Name("geom")), doc="Name.")
+    name: str | None = optional(Name("geom"), "Name.")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the link frame, xyzw, (4,)."
     )
@@ -143,10 +118,8 @@ class Geometry(Struct):
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
     )
-    priority: int = field(
-        default=0,
-        converter=INTEGER,
-        doc="The geom of higher priority decides the contact parameters; equal ones combine.",
+    priority: int = value(
+        INTEGER, 0, "The geom of higher priority decides the contact parameters; equal ones combine."
     )
     shape: Choice[ShapeType] = field(default=ShapeType.Sphere, doc="Shape.")
     size: list[float] = field(
@@ -162,9 +135,7 @@ class Geometry(Struct):
     mesh_inertia: Choice[MeshInertia] = field(
         default=MeshInertia.Auto, doc="What the mass of a mesh fills; also what a primitive is fitted to."
     )
-    fit_scale: float = field(
-        default=1.0, converter=POSITIVE, doc="Factor of the sizes of a primitive fitted to a mesh."
-    )
+    fit_scale: float = value(POSITIVE, 1.0, "Factor of the sizes of a primitive fitted to a mesh.")
     mesh_surface: bool = field(
         default=False,
         doc="A mesh touches by its triangles, both sides, instead of its hull; only where nothing moves it.",
@@ -179,11 +150,9 @@ class Site(Struct):
         converter=OptionalOf(Numbers(6)),
         doc="Both ends of a long shape in the link frame, m; replaces pose and length when given.",
     )
-    group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
-    material: str | None = field(
-        default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
-    )
-    name: str | None = field(default=None, converter=OptionalOf(Name("site")), doc="Name.")
+    group: int = value(GROUP, 0, "Visibility group 0 to 7.")
+    material: str | None = optional(Ref("material"), "Name of a material asset.")
+    name: str | None = optional(Name("site"), "Name.")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the link frame, xyzw, (4,)."
     )

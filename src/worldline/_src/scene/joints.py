@@ -15,7 +15,7 @@ from enum import auto
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.base import Choice, Parts, Struct, field
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
 from worldline._src.scene.contact import ConstraintForceModel, default_force_model
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
@@ -30,21 +30,10 @@ from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Ve
 class JointType(SceneEnum):
     """What motion a joint leaves free."""
 
-    Ball = auto()
-    Revolute = auto()
-    Slide = auto()
+    Ball, Revolute, Slide = auto(), auto(), auto()
     # Worldline's own
-    Fixed = auto()
-    Free = auto()
-    Screw = auto()
-    Universal = auto()
-    Planar = auto()
-    Euler = auto()
-    Translational = auto()
-    Translational2D = auto()
-    D6 = auto()
-    Distance = auto()
-    Cable = auto()
+    Fixed, Free, Screw, Universal, Planar, Euler = auto(), auto(), auto(), auto(), auto(), auto()
+    Translational, Translational2D, D6, Distance, Cable = auto(), auto(), auto(), auto(), auto()
     Custom = auto()
 
 
@@ -79,34 +68,26 @@ class JointDof(Struct):
     )
     angular: bool = field(default=True, doc="A rotation, else a translation; D6 only.")
     pos_limit: Range = field(default_factory=Range, converter=RANGE, doc="Limits, m or rad.")
-    velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
-    velocity_lower: float | None = field(
-        default=None,
-        converter=OptionalOf(NON_POSITIVE_LIMIT),
-        doc="Least velocity, m/s or rad/s; None is minus the limit.",
+    velocity_limit: float = value(LIMIT, math.inf, "Speed limit, m/s or rad/s.")
+    velocity_lower: float | None = optional(
+        NON_POSITIVE_LIMIT, "Least velocity, m/s or rad/s; None is minus the limit."
     )
-    acceleration_limit: float = field(
-        default=math.inf, converter=LIMIT, doc="Acceleration limit, m/s^2 or rad/s^2."
+    acceleration_limit: float = value(LIMIT, math.inf, "Acceleration limit, m/s^2 or rad/s^2.")
+    effort_limit: float = value(LIMIT, math.inf, "Effort limit, N or N m.")
+    effort_lower: float | None = optional(
+        NON_POSITIVE_LIMIT, "Least effort, N or N m; None is minus the limit."
     )
-    effort_limit: float = field(default=math.inf, converter=LIMIT, doc="Effort limit, N or N m.")
-    effort_lower: float | None = field(
-        default=None,
-        converter=OptionalOf(NON_POSITIVE_LIMIT),
-        doc="Least effort, N or N m; None is minus the limit.",
+    limit_stiffness: float | None = optional(
+        NON_NEGATIVE, "Stiffness of its limits, N/m or N m/rad; None is the law of the joint."
     )
-    limit_stiffness: float | None = field(
-        default=None,
-        converter=OptionalOf(NON_NEGATIVE),
-        doc="Stiffness of its limits, N/m or N m/rad; None is the law of the joint.",
+    limit_damping: float = value(
+        NON_NEGATIVE, 10.0, "Damping of limits with a stiffness, N s/m or N m s/rad."
     )
-    limit_damping: float = field(
-        default=10.0, converter=NON_NEGATIVE, doc="Damping of limits with a stiffness, N s/m or N m s/rad."
-    )
-    stiffness: float = field(default=0.0, converter=NON_NEGATIVE, doc="Spring, N/m or N m/rad.")
+    stiffness: float = value(NON_NEGATIVE, 0.0, "Spring, N/m or N m/rad.")
     rest_position: float = field(default=0.0, doc="Rest of the spring, m or rad.")
-    damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m or N m s/rad.")
-    friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
-    armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia, kg or kg m^2.")
+    damping: float = value(NON_NEGATIVE, 0.0, "Damping, N s/m or N m s/rad.")
+    friction_loss: float = value(NON_NEGATIVE, 0.0, "Dry friction, N or N m.")
+    armature: float = value(NON_NEGATIVE, 0.0, "Rotor inertia, kg or kg m^2.")
     drive: DriveType | None = field(
         default=None,
         converter=OptionalOf(Enumeration(DriveType)),
@@ -115,12 +96,8 @@ class JointDof(Struct):
     target_mode: Choice[TargetMode] = field(default=TargetMode.None_, doc="Which targets it follows.")
     target_position: float = field(default=0.0, doc="Target, m or rad.")
     target_velocity: float = field(default=0.0, doc="Target, m/s or rad/s.")
-    target_stiffness: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Gain on position error, N/m or N m/rad."
-    )
-    target_damping: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Gain on velocity error, N s/m or N m s/rad."
-    )
+    target_stiffness: float = value(NON_NEGATIVE, 0.0, "Gain on position error, N/m or N m/rad.")
+    target_damping: float = value(NON_NEGATIVE, 0.0, "Gain on velocity error, N s/m or N m s/rad.")
 
 
 class CoordinateFunction(Struct):
@@ -135,7 +112,7 @@ class CoordinateFunction(Struct):
         1
     """
 
-    coordinate: int = field(default=0, converter=COUNT, doc="Which coordinate of the joint, from 0.")
+    coordinate: int = value(COUNT, 0, "Which coordinate of the joint, from 0.")
     coefficients: list[float] = field(
         default=(), converter=Numbers(), doc="Polynomial of up to 8 numbers, constant first; or knots."
     )
@@ -246,13 +223,11 @@ def _function_faults(f: CoordinateFunction, path: str) -> Iterator[tuple[str, st
 class FreeJoint(Struct):
     """The six free directions of a body's base link; replaces the joints of that link."""
 
-    armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Added inertia, kg and kg m^2.")
-    friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N and N m.")
-    name: str | None = field(default=None, converter=OptionalOf(Name("joint")), doc="Name.")
-    damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m and N m s/rad.")
-    stiffness: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Spring to the initial pose, N/m and N m/rad."
-    )
+    armature: float = value(NON_NEGATIVE, 0.0, "Added inertia, kg and kg m^2.")
+    friction_loss: float = value(NON_NEGATIVE, 0.0, "Dry friction, N and N m.")
+    name: str | None = optional(Name("joint"), "Name.")
+    damping: float = value(NON_NEGATIVE, 0.0, "Damping, N s/m and N m s/rad.")
+    stiffness: float = value(NON_NEGATIVE, 0.0, "Spring to the initial pose, N/m and N m/rad.")
     friction_damping: ImpedanceDamping = field(
         default_factory=ImpedanceDamping, doc="Softness of the dry friction."
     )
@@ -272,9 +247,7 @@ class Joint(Struct):
     actuator_force_limit: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Bounds on the sum of actuator forces, N or N m."
     )
-    armature: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia on each freedom, kg or kg m^2."
-    )
+    armature: float = value(NON_NEGATIVE, 0.0, "Rotor inertia on each freedom, kg or kg m^2.")
     axis: Array = field(
         default=(0.0, 0.0, 0.0),
         converter=VECTOR3,
@@ -283,12 +256,12 @@ class Joint(Struct):
     friction_damping: ImpedanceDamping = field(
         default_factory=ImpedanceDamping, doc="Softness of the dry friction."
     )
-    friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
+    friction_loss: float = value(NON_NEGATIVE, 0.0, "Dry friction, N or N m.")
     limit_force: ConstraintForceModel = field(
         default_factory=default_force_model, doc="How the limits answer."
     )
     margin: float = field(default=0.0, doc="Distance from a limit at which it becomes active, m or rad.")
-    name: str | None = field(default=None, converter=OptionalOf(Name("joint")), doc="Name.")
+    name: str | None = optional(Name("joint"), "Name.")
     pos: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Anchor in the link frame, m, (3,).")
     pos_limit: Range = field(
         default_factory=Range,
@@ -319,16 +292,12 @@ class Joint(Struct):
         default_factory=list[JointDof],
         doc="Axes of a D6 joint; else empty, or one entry for each freedom that replaces the scalars above.",
     )
-    velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
-    acceleration_limit: float = field(
-        default=math.inf, converter=LIMIT, doc="Acceleration limit, m/s^2 or rad/s^2."
-    )
-    effort_limit: float = field(
-        default=math.inf, converter=LIMIT, doc="Bound on the commanded effort, N or N m."
-    )
+    velocity_limit: float = value(LIMIT, math.inf, "Speed limit, m/s or rad/s.")
+    acceleration_limit: float = value(LIMIT, math.inf, "Acceleration limit, m/s^2 or rad/s^2.")
+    effort_limit: float = value(LIMIT, math.inf, "Bound on the commanded effort, N or N m.")
     drive: Choice[DriveType] = field(default=DriveType.Force, doc="What it makes of a command.")
     actuator_gravcomp: bool = field(default=False, doc="Gravity compensation counts as actuator force.")
-    group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
+    group: int = value(GROUP, 0, "Visibility group 0 to 7.")
     frozen: list[float] | None = field(
         default=None,
         converter=OptionalOf(Numbers()),

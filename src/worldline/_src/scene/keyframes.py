@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.scene.arrays import Table
-from worldline._src.scene.base import Struct, field
-from worldline._src.scene.containers import OptionalOf
+from worldline._src.scene.base import Struct, field, optional
 from worldline._src.scene.kinds import REAL
 from worldline._src.scene.texts import Name
 from worldline._src.scene.vectors import Array, Vector
@@ -26,8 +25,8 @@ class Keyframe(Struct):
     ctrl: Array = field(default=(), converter=_ANY, doc="Control signals, (actuators,).")
     dof_pos: Array = field(default=(), converter=_ANY, doc="Coordinates, m, rad and xyzw.")
     dof_vel: Array = field(default=(), converter=_ANY, doc="Velocities, m/s and rad/s.")
-    name: str | None = field(default=None, converter=OptionalOf(Name("keyframe")), doc="Name.")
-    time: float | None = field(default=None, converter=OptionalOf(REAL), doc="Time, s.")
+    name: str | None = optional(Name("keyframe"), "Name.")
+    time: float | None = optional(REAL, "Time, s.")
     act: Array = field(default=(), converter=_ANY, doc="Activations of actuators with dynamics.")
     mocap_pos: Array = field(
         default_factory=lambda: np.empty((0, 3)),

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import dot, matmul
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.integrals import MeshIntegrals
 from worldline._src.scene.assets.rotations import quaternion, rotation_matrix, rotation_rows, z_axis
@@ -235,7 +236,7 @@ def mesh_properties(
 def placed(part: MassProperties, position: Array, rotation: Array) -> MassProperties:
     """Mass properties seen from the frame in which their own frame has the given pose; rotation is xyzw."""
     turn = rotation_matrix(rotation)
-    return MassProperties(part.mass, position + turn @ part.com, turn @ part.inertia @ turn.T)
+    return MassProperties(part.mass, position + matmul(turn, part.com), matmul(turn, part.inertia, turn.T))
 
 
 def combined(parts: Iterable[MassProperties]) -> MassProperties:
@@ -263,7 +264,7 @@ def combined(parts: Iterable[MassProperties]) -> MassProperties:
 def moved(part: MassProperties, point: Array) -> Array:
     """Inertia of a part about another point, (3, 3)."""
     arm = part.com - point
-    return part.inertia + part.mass * ((arm @ arm) * np.eye(3) - np.outer(arm, arm))
+    return part.inertia + part.mass * (dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
 
 
 def principal_axes(inertia: Array) -> PrincipalAxes:
@@ -285,8 +286,7 @@ def principal_axes(inertia: Array) -> PrincipalAxes:
         turn = np.eye(3)
         turn[p, p] = turn[q, q] = cosine
         turn[p, q], turn[q, p] = tangent * cosine, -tangent * cosine
-        matrix = turn.T @ matrix @ turn
-        axes = axes @ turn
+        matrix, axes = matmul(turn.T, matrix, turn), matmul(axes, turn)
     order = np.argsort(-np.diag(matrix), kind="stable")
     axes = axes[:, order]
     if np.linalg.det(axes) < 0.0:
@@ -318,7 +318,7 @@ def given_properties(inertial: Inertia, from_geoms: MassProperties) -> MassPrope
         scale = mass / from_geoms.mass if from_geoms.mass > 0.0 else 0.0
         return MassProperties(mass, com, scale * from_geoms.inertia)
     turn = np.eye(3) if inertial.orientation is None else rotation_matrix(inertial.orientation)
-    return MassProperties(mass, com, turn @ inertia @ turn.T)
+    return MassProperties(mass, com, matmul(turn, inertia, turn.T))
 
 
 def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float = 0.0) -> MassProperties:
@@ -332,7 +332,7 @@ def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float =
         return part._replace(mass=mass)
     turn = rotation_matrix(rotation)
     raised = np.maximum(moments, least_moment)
-    return MassProperties(mass, part.com, turn @ np.diag(raised) @ turn.T)
+    return MassProperties(mass, part.com, matmul(turn, np.diag(raised), turn.T))
 
 
 def is_physical(part: MassProperties, slack: float = 1.0e-9) -> bool:

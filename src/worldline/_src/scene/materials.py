@@ -5,14 +5,19 @@
 from __future__ import annotations
 
 from enum import auto
+from typing import TYPE_CHECKING, TypedDict
 
-from worldline._src.scene.base import Choice, Parts, Struct, field
+from worldline._src.keywords import shared_keywords
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import COUNT, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
 from worldline._src.scene.texts import FILE_PATH, LABEL, Enumeration, Ref
 from worldline._src.scene.variant import Named, Variant, case
 from worldline._src.scene.vectors import Numbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class ColorSpace(SceneEnum):
@@ -55,25 +60,36 @@ class TextureType(SceneEnum):
 class BuildinAttr(Struct):
     """A generated texture: a gradient, a checker, or one colour."""
 
-    height: float = field(default=0.0, converter=NON_NEGATIVE, doc="Height, pixels.")
+    height: float = value(NON_NEGATIVE, 0.0, "Height, pixels.")
     mark: Choice[Mark] = field(default=Mark.None_, doc="Marks on it.")
     markrgb: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="RGB of the marks.")
     rgb1: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="First RGB.")
     rgb2: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Second RGB.")
-    width: float = field(default=0.0, converter=NON_NEGATIVE, doc="Width, pixels.")
-    random: float = field(default=0.01, converter=NON_NEGATIVE, doc="Share of pixels with a random mark.")
+    width: float = value(NON_NEGATIVE, 0.0, "Width, pixels.")
+    random: float = value(NON_NEGATIVE, 0.01, "Share of pixels with a random mark.")
 
 
 class DynamicTextureDesc(Struct):
     """A texture whose pixels are set while simulating."""
 
-    channels: int = field(default=3, converter=Integer(minimum=3, maximum=4), doc="RGB or RGBA.")
-    height: int = field(default=0, converter=COUNT, doc="Height, pixels.")
+    channels: int = value(Integer(minimum=3, maximum=4), 3, "RGB or RGBA.")
+    height: int = value(COUNT, 0, "Height, pixels.")
     per_instance: bool = field(default=False, doc="Each world has its own.")
-    width: int = field(default=0, converter=COUNT, doc="Width, pixels.")
+    width: int = value(COUNT, 0, "Width, pixels.")
 
 
-_FACES = ("right", "left", "up", "down", "front", "back")
+class CubeFaces(TypedDict, total=False):
+    """An image file for each face of a cube."""
+
+    right: str | None
+    left: str | None
+    up: str | None
+    down: str | None
+    front: str | None
+    back: str | None
+
+
+_FACES = tuple(CubeFaces.__annotations__)
 
 
 class TextureSource(Variant):
@@ -87,17 +103,10 @@ class TextureSource(Variant):
 
     @case(Named(_FACES, **dict.fromkeys(_FACES, FILE_PATH)))
     @staticmethod
-    def cube(
-        *,
-        right: str | None = None,
-        left: str | None = None,
-        up: str | None = None,
-        down: str | None = None,
-        front: str | None = None,
-        back: str | None = None,
-    ) -> TextureSource:
+    @shared_keywords(CubeFaces, **dict.fromkeys(_FACES))
+    def cube(**faces: Unpack[CubeFaces]) -> TextureSource:
         """An image file for each face of a cube."""
-        return TextureSource._make("cube", **locals())
+        return TextureSource._make("cube", **faces)
 
 
 class Texture(Struct):
@@ -113,7 +122,7 @@ class Texture(Struct):
     grid_size: list[int] | None = field(
         default=None, converter=OptionalOf(ListOf(COUNT, length=2)), doc="Rows and columns."
     )
-    name: str | None = field(default=None, converter=OptionalOf(LABEL), doc="Name.")
+    name: str | None = optional(LABEL, "Name.")
     source: TextureSource = field(
         default_factory=lambda: TextureSource.flat(BuildinAttr()), doc="Where the pixels come from."
     )
@@ -135,7 +144,7 @@ class Layer(Struct):
     """A texture and what it is for."""
 
     role: Choice[MaterialRole] = field(default=MaterialRole.Rgb, doc="What it is for.")
-    texture_name: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Texture.")
+    texture_name: str | None = optional(Ref("texture"), "Texture.")
 
 
 class Material(Struct):
@@ -145,7 +154,7 @@ class Material(Struct):
     both_side: bool = field(default=False, doc="Show back faces.")
     cast_shadow: bool = field(default=True, doc="Casts shadows.")
     color: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
-    depth_bias: int = field(default=0, converter=INTEGER, doc="Moves it in front, against flicker.")
+    depth_bias: int = value(INTEGER, 0, "Moves it in front, against flicker.")
     detail_repeat: list[float] = field(
         default=(1.0, 1.0), converter=Numbers(2), doc="Repeats of detail textures."
     )
@@ -153,13 +162,13 @@ class Material(Struct):
     emissive: list[float] = field(
         default=(0.0, 0.0, 0.0, 0.0), converter=Numbers(4), doc="Own light, linear RGBA."
     )
-    emissive_intensity: float = field(default=1000.0, converter=NON_NEGATIVE, doc="Its strength.")
+    emissive_intensity: float = value(NON_NEGATIVE, 1000.0, "Its strength.")
     flip_tangent_u: bool = field(default=False, doc="Turn u of normal maps.")
     flip_tangent_v: bool = field(default=False, doc="Turn v of normal maps.")
-    ior: float = field(default=1.0, converter=POSITIVE, doc="Index of refraction.")
+    ior: float = value(POSITIVE, 1.0, "Index of refraction.")
     layers: Parts[Layer] = field(default_factory=list[Layer], doc="More textures.")
     metallic: float = field(default=0.5, doc="0 for plastic to 1 for metal.")
-    name: str = field(default="", converter=LABEL, doc="Name.")
+    name: str = value(LABEL, "", "Name.")
     reflectance: float = field(default=0.0, doc="Strength of mirroring.")
     roughness: float = field(default=0.5, doc="0 for polished to 1 for dull.")
     specular_color: list[float] = field(
@@ -169,5 +178,5 @@ class Material(Struct):
     tex_repeat: list[float] = field(default=(1.0, 1.0), converter=Numbers(2), doc="Repeats.")
     tex_translation: list[float] = field(default=(0.0, 0.0), converter=Numbers(2), doc="Offset.")
     tex_uniform: bool = field(default=False, doc="Same scale on every size.")
-    texture_name: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Main texture.")
+    texture_name: str | None = optional(Ref("texture"), "Main texture.")
     transmisive: float = field(default=0.0, doc="Share of light let through.")

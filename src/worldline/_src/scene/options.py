@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.contact import ForceOverride
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
@@ -77,26 +77,22 @@ class CoACDConfig(Struct):
     apx_mode: Choice[CoACDApxMode] = field(default=CoACDApxMode.Ch, doc="Hulls or boxes.")
     decimate: bool = field(default=False, doc="Bound the vertices of each part.")
     extrude: bool = field(default=False, doc="Extrude neighbours to overlap.")
-    extrude_margin: float = field(default=0.01, converter=NON_NEGATIVE, doc="How far, m.")
-    max_ch_vertex: int = field(default=256, converter=Integer(minimum=4), doc="Vertices of a part.")
-    max_convex_hull: int = field(
-        default=64, converter=Integer(minimum=-1), doc="Parts at most; -1 is no bound."
-    )
-    mcts_iteration: int = field(default=5, converter=_POSITIVE_COUNT, doc="Search iterations.")
-    mcts_max_depth: int = field(default=1, converter=_POSITIVE_COUNT, doc="Search depth.")
-    mcts_nodes: int = field(default=20, converter=_POSITIVE_COUNT, doc="Search nodes.")
+    extrude_margin: float = value(NON_NEGATIVE, 0.01, "How far, m.")
+    max_ch_vertex: int = value(Integer(minimum=4), 256, "Vertices of a part.")
+    max_convex_hull: int = value(Integer(minimum=-1), 64, "Parts at most; -1 is no bound.")
+    mcts_iteration: int = value(_POSITIVE_COUNT, 5, "Search iterations.")
+    mcts_max_depth: int = value(_POSITIVE_COUNT, 1, "Search depth.")
+    mcts_nodes: int = value(_POSITIVE_COUNT, 20, "Search nodes.")
     merge: bool = field(default=False, doc="Merge parts afterwards.")
     pca: bool = field(default=False, doc="Align to principal axes first.")
-    prep_resolution: int = field(default=50, converter=_POSITIVE_COUNT, doc="Resolution of the repair.")
+    prep_resolution: int = value(_POSITIVE_COUNT, 50, "Resolution of the repair.")
     preprocess_mode: Choice[CoACDPreprocessMode] = field(
         default=CoACDPreprocessMode.Auto, doc="Whether to repair first."
     )
     real_metric: bool = field(default=False, doc="Threshold in m, else relative.")
-    sample_resolution: int = field(
-        default=2000, converter=_POSITIVE_COUNT, doc="Samples for the distance of shapes."
-    )
-    seed: int = field(default=0, converter=COUNT, doc="Seed of the search.")
-    threshold: float = field(default=0.5, converter=POSITIVE, doc="Concavity that is accepted.")
+    sample_resolution: int = value(_POSITIVE_COUNT, 2000, "Samples for the distance of shapes.")
+    seed: int = value(COUNT, 0, "Seed of the search.")
+    threshold: float = value(POSITIVE, 0.5, "Concavity that is accepted.")
 
 
 class InertiaSource(SceneEnum):
@@ -122,11 +118,9 @@ class CompileOptions(Struct):
         doc="First and last visibility group of geoms that count toward inertia.",
     )
     balance_inertia: bool = field(default=False, doc="Replace impossible principal moments by their mean.")
-    bound_mass: float = field(default=0.0, converter=NON_NEGATIVE, doc="Least mass, kg.")
-    bound_inertia: float = field(default=0.0, converter=NON_NEGATIVE, doc="Least principal moment, kg m^2.")
-    total_mass: float | None = field(
-        default=None, converter=OptionalOf(POSITIVE), doc="Scale all masses to this sum, kg."
-    )
+    bound_mass: float = value(NON_NEGATIVE, 0.0, "Least mass, kg.")
+    bound_inertia: float = value(NON_NEGATIVE, 0.0, "Least principal moment, kg m^2.")
+    total_mass: float | None = optional(POSITIVE, "Scale all masses to this sum, kg.")
     fuse_static: bool = field(
         default=False,
         doc="Merge welded links that nothing refers to into their parents; their names are gone then.",
@@ -141,12 +135,8 @@ class SimulateOption(Struct):
         converter=OptionalOf(Nested(CoACDConfig)),
         doc="Decompose collision meshes this way; None uses one hull each.",
     )
-    constraint_solver_iterations: int = field(
-        default=100, converter=COUNT, doc="Iterations of the constraint solver at most."
-    )
-    constraint_solver_tolerance: float = field(
-        default=0.001, converter=NON_NEGATIVE, doc="Residual at which the solver stops."
-    )
+    constraint_solver_iterations: int = value(COUNT, 100, "Iterations of the constraint solver at most.")
+    constraint_solver_tolerance: float = value(NON_NEGATIVE, 0.001, "Residual at which the solver stops.")
     convex_strategy: Choice[ConvexStrategy] = field(
         default=ConvexStrategy.QuickConvex, doc="Who makes hulls; all make the same."
     )
@@ -158,8 +148,8 @@ class SimulateOption(Struct):
     disable_frictionloss: bool = field(default=False, doc="No dry joint friction.")
     disable_gravity: bool = field(default=False, doc="No gravity.")
     disable_limit: bool = field(default=False, doc="No limits.")
-    friction_model: int = field(
-        default=2, converter=Integer(minimum=0, maximum=2), doc="Friction of contacts; see `FrictionModel`."
+    friction_model: int = value(
+        Integer(minimum=0, maximum=2), 2, "Friction of contacts; see `FrictionModel`."
     )
     gravity: list[float] | None = field(
         default=None, converter=OptionalOf(Numbers(3)), doc="Gravity, m/s^2; None is (0, 0, -9.81)."
@@ -167,51 +157,39 @@ class SimulateOption(Struct):
     override_contact_force: ForceOverride | None = field(
         default=None, converter=OptionalOf(VariantOf(ForceOverride)), doc="For all contacts."
     )
-    override_contact_margin: float | None = field(
-        default=None, converter=OptionalOf(REAL), doc="Distance at which all contacts act, m."
-    )
+    override_contact_margin: float | None = optional(REAL, "Distance at which all contacts act, m.")
     override_friction: list[float] | None = field(
         default=None,
         converter=OptionalOf(Numbers(minimum=0.0)),
         doc="For all contacts: sliding, spin, rolling.",
     )
-    runtime_max_convex_hulls_per_mesh: int = field(
-        default=64, converter=_POSITIVE_COUNT, doc="A mesh with more parts becomes one hull."
+    runtime_max_convex_hulls_per_mesh: int = value(
+        _POSITIVE_COUNT, 64, "A mesh with more parts becomes one hull."
     )
     safty_damping_clamp: bool = field(
         default=True, doc="Clamp the damping of limits and contacts for stability."
     )
     solver_type: Choice[SolverType] = field(default=SolverType.PGS, doc="Constraint solver.")
-    timestep: float = field(default=0.01, converter=POSITIVE, doc="Time step, s.")
+    timestep: float = value(POSITIVE, 0.01, "Time step, s.")
     integrator: IntegratorMethod | None = field(
         default=None,
         converter=OptionalOf(Enumeration(IntegratorMethod)),
         doc="Integrator; None is semi-implicit.",
     )
-    impedance_ratio: float = field(
-        default=1.0, converter=POSITIVE, doc="Impedance of friction against that of the normal."
+    impedance_ratio: float = value(POSITIVE, 1.0, "Impedance of friction against that of the normal.")
+    noslip_iterations: int = value(COUNT, 0, "Extra sweeps against slip.")
+    noslip_tolerance: float = value(NON_NEGATIVE, 1.0e-6, "Their tolerance.")
+    line_search_iterations: int = value(COUNT, 50, "Line search iterations of Newton and CG at most.")
+    line_search_tolerance: float = value(NON_NEGATIVE, 0.01, "Tolerance of their line search.")
+    collision_iterations: int = value(
+        COUNT, 35, "Iterations of convex collision at most; kept for other engines, ours go on to rounding."
     )
-    noslip_iterations: int = field(default=0, converter=COUNT, doc="Extra sweeps against slip.")
-    noslip_tolerance: float = field(default=1.0e-6, converter=NON_NEGATIVE, doc="Their tolerance.")
-    line_search_iterations: int = field(
-        default=50, converter=COUNT, doc="Line search iterations of Newton and CG at most."
-    )
-    line_search_tolerance: float = field(
-        default=0.01, converter=NON_NEGATIVE, doc="Tolerance of their line search."
-    )
-    collision_iterations: int = field(
-        default=35,
-        converter=COUNT,
-        doc="Iterations of convex collision at most; kept for other engines, ours go on to rounding.",
-    )
-    collision_tolerance: float = field(
-        default=1.0e-6,
-        converter=NON_NEGATIVE,
-        doc="Tolerance of convex collision; kept for other engines, ours go on to rounding.",
+    collision_tolerance: float = value(
+        NON_NEGATIVE, 1.0e-6, "Tolerance of convex collision; kept for other engines, ours go on to rounding."
     )
     wind: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Wind, m/s.")
-    density: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the fluid, kg/m^3.")
-    viscosity: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the fluid, Pa s.")
+    density: float = value(NON_NEGATIVE, 0.0, "Of the fluid, kg/m^3.")
+    viscosity: float = value(NON_NEGATIVE, 0.0, "Of the fluid, Pa s.")
     magnetic: list[float] = field(
         default=(0.0, -0.5, 0.0), converter=Numbers(3), doc="Magnetic field, world axes."
     )

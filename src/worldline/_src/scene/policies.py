@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field
+from worldline._src.scene.base import Choice, Struct, field, optional, value
 from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import COUNT, NON_NEGATIVE, POSITIVE, Integer, Real
@@ -57,30 +57,24 @@ class MultibodyOptions(Struct):
     integration_family: Choice[IntegrationFamily] = field(
         default=IntegrationFamily.SemiImplicit, doc="Family of integrators."
     )
-    variational_max_iterations: int = field(
-        default=100, converter=_POSITIVE_COUNT, doc="Bound on iterations of a variational step."
+    variational_max_iterations: int = value(
+        _POSITIVE_COUNT, 100, "Bound on iterations of a variational step."
     )
-    variational_tolerance: float = field(
-        default=1.0e-10, converter=POSITIVE, doc="Residual at which a variational step is done."
-    )
+    variational_tolerance: float = value(POSITIVE, 1.0e-10, "Residual at which a variational step is done.")
 
 
 class DeactivationOptions(Struct):
     """When bodies at rest fall asleep."""
 
     enabled: bool = field(default=False, doc="Whether they do.")
-    linear_speed_threshold: float = field(default=1.0e-3, converter=NON_NEGATIVE, doc="m/s.")
-    angular_speed_threshold: float = field(default=1.0e-3, converter=NON_NEGATIVE, doc="rad/s.")
-    generalized_speed_threshold: float = field(
-        default=1.0e-3, converter=NON_NEGATIVE, doc="Speed of a joint, m/s or rad/s."
+    linear_speed_threshold: float = value(NON_NEGATIVE, 1.0e-3, "m/s.")
+    angular_speed_threshold: float = value(NON_NEGATIVE, 1.0e-3, "rad/s.")
+    generalized_speed_threshold: float = value(NON_NEGATIVE, 1.0e-3, "Speed of a joint, m/s or rad/s.")
+    time_until_sleep: float = value(NON_NEGATIVE, 0.5, "Quiet time, s.")
+    wake_threshold_scale: float = value(
+        Real(minimum=1.0), 2.0, "Factor on the thresholds that ends a quiet time."
     )
-    time_until_sleep: float = field(default=0.5, converter=NON_NEGATIVE, doc="Quiet time, s.")
-    wake_threshold_scale: float = field(
-        default=2.0, converter=Real(minimum=1.0), doc="Factor on the thresholds that ends a quiet time."
-    )
-    disturbance_force_threshold: float = field(
-        default=1.0e-9, converter=NON_NEGATIVE, doc="Applied force that wakes up, N."
-    )
+    disturbance_force_threshold: float = value(NON_NEGATIVE, 1.0e-9, "Applied force that wakes up, N.")
 
 
 class DivergenceAction(SceneEnum):
@@ -95,10 +89,10 @@ class DivergenceOptions(Struct):
     action: Choice[DivergenceAction] = field(
         default=DivergenceAction.Raise, doc="Raise an error, freeze the world, reset it, or continue."
     )
-    limit: float = field(
-        default=1.0e10,
-        converter=Real(above=0.0, infinite=True),
-        doc="Largest coordinate, velocity, acceleration and activation, SI units; infinite checks for "
+    limit: float = value(
+        Real(above=0.0, infinite=True),
+        1.0e10,
+        "Largest coordinate, velocity, acceleration and activation, SI units; infinite checks for "
         "finite numbers only.",
     )
 
@@ -106,23 +100,13 @@ class DivergenceOptions(Struct):
 class ContactOptions(Struct):
     """Constants of hard contact; None leaves the engine's own."""
 
-    error_reduction: float | None = field(
-        default=None,
-        converter=OptionalOf(Real(minimum=0.0, maximum=1.0)),
-        doc="Share of the penetration removed in a step.",
+    error_reduction: float | None = optional(
+        Real(minimum=0.0, maximum=1.0), "Share of the penetration removed in a step."
     )
-    penetration_allowance: float | None = field(
-        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Penetration left alone, m."
-    )
-    max_correction_speed: float | None = field(
-        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Bound on the correction, m/s."
-    )
-    restitution_threshold: float | None = field(
-        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Closing speed that bounces, m/s."
-    )
-    regularization: float | None = field(
-        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Added to the diagonal, 1/kg."
-    )
+    penetration_allowance: float | None = optional(NON_NEGATIVE, "Penetration left alone, m.")
+    max_correction_speed: float | None = optional(NON_NEGATIVE, "Bound on the correction, m/s.")
+    restitution_threshold: float | None = optional(NON_NEGATIVE, "Closing speed that bounces, m/s.")
+    regularization: float | None = optional(NON_NEGATIVE, "Added to the diagonal, 1/kg.")
 
 
 class SimulationPolicy(Struct):
@@ -143,10 +127,10 @@ class SimulationPolicy(Struct):
         default=AcceleratorPolicy.CpuOnly, doc="Where work may run."
     )
     differentiable: bool = field(default=False, doc="Whether steps can be derived.")
-    free_spin_turn: float = field(
-        default=0.0,
-        converter=NON_NEGATIVE,
-        doc="Turn of a free body in a step from which on its momentum is kept, rad; below it the step takes "
+    free_spin_turn: float = value(
+        NON_NEGATIVE,
+        0.0,
+        "Turn of a free body in a step from which on its momentum is kept, rad; below it the step takes "
         "the torque of the spin at its beginning.",
     )
     multibody: MultibodyOptions = field(default_factory=MultibodyOptions, doc="Multibodies.")
@@ -154,18 +138,15 @@ class SimulationPolicy(Struct):
     divergence: DivergenceOptions = field(default_factory=DivergenceOptions, doc="Diverging states.")
     contact: ContactOptions = field(default_factory=ContactOptions, doc="Hard contact.")
     strict_solver_resolution: bool = field(default=False, doc="Refuse other methods than those asked for.")
-    contact_sweeps: int = field(
-        default=0,
-        converter=COUNT,
-        doc="Sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.",
+    contact_sweeps: int = value(
+        COUNT, 0, "Sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved."
     )
-    sensor_noise_seed: int | None = field(
-        default=None,
-        converter=OptionalOf(Integer(minimum=0, maximum=LARGEST_SEED)),
-        doc="Seed of the noise that sensors have when they are read; None reads them without noise.",
+    sensor_noise_seed: int | None = optional(
+        Integer(minimum=0, maximum=LARGEST_SEED),
+        "Seed of the noise that sensors have when they are read; None reads them without noise.",
     )
-    sensor_noise_world: int = field(
-        default=0,
-        converter=Integer(minimum=0, maximum=LARGEST_WORLD),
-        doc="Index of the world in the noise of its sensors; worlds of a batch count on from it.",
+    sensor_noise_world: int = value(
+        Integer(minimum=0, maximum=LARGEST_WORLD),
+        0,
+        "Index of the world in the noise of its sensors; worlds of a batch count on from it.",
     )

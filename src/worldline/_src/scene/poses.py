@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import unit_vector
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.vectors import Array
 
@@ -62,7 +63,7 @@ def normalized(rotation: Array) -> Array:
     """The quaternion at unit length."""
     # over the largest first, since squares of very large or small numbers are out of range
     scaled = rotation / abs(rotation).max()
-    return scaled / np.linalg.norm(scaled)
+    return unit_vector(scaled)
 
 
 IDENTITY: Final = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))

@@ -5,10 +5,15 @@
 from __future__ import annotations
 
 from enum import auto
+from typing import TYPE_CHECKING, TypedDict
 
+from worldline._src.keywords import shared_keywords
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.texts import Ref
 from worldline._src.scene.variant import Named, Pair, Variant, VariantOf, case
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class ObjectType(Variant):
@@ -86,6 +91,22 @@ class WorldSensorType(SceneEnum):
     Clock, PotentialEnergy, KineticEnergy = auto(), auto(), auto()
 
 
+class ContactSides(TypedDict, total=False):
+    """What both sides of a contact are, by name."""
+
+    geom_a: str | None
+    link_a: str | None
+    subtree_a: str | None
+    geom_b: str | None
+    link_b: str | None
+    subtree_b: str | None
+    site: str | None
+
+
+_SIDES = tuple(ContactSides.__annotations__)
+_SIDE_KINDS = {"geom": "geom", "link": "link", "subtree": "link", "site": "site"}
+
+
 class ContactMatch(Variant):
     """Which contacts a contact sensor sees."""
 
@@ -93,28 +114,9 @@ class ContactMatch(Variant):
     link_pair = case(Pair(Ref("link")), "Those between the geoms of two links.")
     subtree_pair = case(Pair(Ref("link")), "Those between two links or anything below them.")
 
-    @case(
-        Named(
-            ("geom_a", "link_a", "subtree_a", "geom_b", "link_b", "subtree_b", "site"),
-            geom_a=Ref("geom"),
-            link_a=Ref("link"),
-            subtree_a=Ref("link"),
-            geom_b=Ref("geom"),
-            link_b=Ref("link"),
-            subtree_b=Ref("link"),
-            site=Ref("site"),
-        )
-    )
+    @case(Named(_SIDES, **{name: Ref(_SIDE_KINDS[name.split("_")[0]]) for name in _SIDES}))
     @staticmethod
-    def selection(
-        *,
-        geom_a: str | None = None,
-        link_a: str | None = None,
-        subtree_a: str | None = None,
-        geom_b: str | None = None,
-        link_b: str | None = None,
-        subtree_b: str | None = None,
-        site: str | None = None,
-    ) -> ContactMatch:
+    @shared_keywords(ContactSides, **dict.fromkeys(_SIDES))
+    def selection(**sides: Unpack[ContactSides]) -> ContactMatch:
         """Those that match each side that is given; a site takes what lies within its volume."""
-        return ContactMatch._make("selection", **locals())
+        return ContactMatch._make("selection", **sides)

@@ -10,8 +10,8 @@ are Worldline's, as are all sensors after `TouchSensor`.
 from __future__ import annotations
 
 from worldline._src.scene import sensor_types as types
-from worldline._src.scene.base import Choice, Parts, Struct, field
-from worldline._src.scene.containers import ListOf, OptionalOf
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
+from worldline._src.scene.containers import ListOf
 from worldline._src.scene.kinds import NON_NEGATIVE, Integer
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array
@@ -20,17 +20,11 @@ from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array
 class Sensor(Struct):
     """What every sensor has."""
 
-    name: str | None = field(default=None, converter=OptionalOf(Name("sensor")), doc="Name.")
-    noise: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Standard deviation, in the unit of the reading."
-    )
-    cutoff: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Readings are clipped to this size; 0 is none."
-    )
-    update_period: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Time between readings, s; 0 is every step."
-    )
-    delay: float = field(default=0.0, converter=NON_NEGATIVE, doc="Age of a reading, s.")
+    name: str | None = optional(Name("sensor"), "Name.")
+    noise: float = value(NON_NEGATIVE, 0.0, "Standard deviation, in the unit of the reading.")
+    cutoff: float = value(NON_NEGATIVE, 0.0, "Readings are clipped to this size; 0 is none.")
+    update_period: float = value(NON_NEGATIVE, 0.0, "Time between readings, s; 0 is every step.")
+    delay: float = value(NON_NEGATIVE, 0.0, "Age of a reading, s.")
 
 
 class FrameSensor(Sensor):
@@ -50,21 +44,21 @@ class FrameSensor(Sensor):
 class JointSensor(Sensor):
     """Coordinate, speed or force of a joint: m or rad, m/s or rad/s, N or N m."""
 
-    joint: str = field(default="", converter=Ref("joint"), doc="Joint.")
+    joint: str = value(Ref("joint"), "", "Joint.")
     type_: Choice[types.JointSensorType] = field(default=types.JointSensorType.JointPos, doc="Quantity.")
 
 
 class SubtreeSensor(Sensor):
     """Centre of mass (m), its velocity (m/s) or angular momentum (kg m^2/s) of a subtree, world."""
 
-    link: str = field(default="", converter=Ref("link"), doc="Link at the top of the subtree.")
+    link: str = value(Ref("link"), "", "Link at the top of the subtree.")
     type_: Choice[types.SubtreeSensorType] = field(default=types.SubtreeSensorType.Com, doc="Quantity.")
 
 
 class TouchSensor(Sensor):
     """Sum of normal contact forces within the volume of a site, N."""
 
-    site: str = field(default="", converter=Ref("site"), doc="Site.")
+    site: str = value(Ref("site"), "", "Site.")
 
 
 class ContactSensorReport(Struct):
@@ -85,9 +79,7 @@ class ContactSensor(Sensor):
     match_: types.ContactMatch = field(
         default_factory=lambda: types.ContactMatch.geom_pair("", ""), doc="Which contacts."
     )
-    max_num: int = field(
-        default=1, converter=Integer(minimum=1, maximum=65_536), doc="Contacts reported at most."
-    )
+    max_num: int = value(Integer(minimum=1, maximum=65_536), 1, "Contacts reported at most.")
     reduce: Choice[types.ContactSensorReduce] = field(
         default=types.ContactSensorReduce.None_, doc="Which contacts are kept when there are more."
     )
@@ -97,26 +89,26 @@ class ContactSensor(Sensor):
 class ActuatorSensor(Sensor):
     """Length, speed or force of an actuator: m or rad, m/s or rad/s, N or N m."""
 
-    actuator: str = field(default="", converter=Ref("actuator"), doc="Actuator.")
+    actuator: str = value(Ref("actuator"), "", "Actuator.")
     type_: Choice[types.ActuatorSensorType] = field(default=types.ActuatorSensorType.Pos, doc="Quantity.")
 
 
 class TendonSensor(Sensor):
     """Length, speed or force of a tendon: m, m/s, N."""
 
-    tendon: str = field(default="", converter=Ref("tendon"), doc="Tendon.")
+    tendon: str = value(Ref("tendon"), "", "Tendon.")
     type_: Choice[types.TendonSensorType] = field(default=types.TendonSensorType.Pos, doc="Quantity.")
 
 
 class SiteSensor(Sensor):
     """What acts at a site: force (N), torque (N m), magnetic field, or distance ahead or around it (m)."""
 
-    site: str = field(default="", converter=Ref("site"), doc="Site.")
+    site: str = value(Ref("site"), "", "Site.")
     type_: Choice[types.SiteSensorType] = field(default=types.SiteSensorType.Force, doc="Quantity.")
-    ring: int = field(
-        default=0,
-        converter=Integer(minimum=0, maximum=4096),
-        doc="Rays of a range finder, equally spaced in the x-y plane of the site from x on; 0: one along z.",
+    ring: int = value(
+        Integer(minimum=0, maximum=4096),
+        0,
+        "Rays of a range finder, equally spaced in the x-y plane of the site from x on; 0: one along z.",
     )
 
 
@@ -133,15 +125,15 @@ class DistanceSensor(Sensor):
 class InsideSensor(Sensor):
     """Whether an object lies within the volume of a site: 1 or 0."""
 
-    site: str = field(default="", converter=Ref("site"), doc="Site.")
+    site: str = value(Ref("site"), "", "Site.")
     object_type: types.ObjectType = field(default_factory=lambda: types.ObjectType.link(""), doc="Object.")
 
 
 class CameraProjectionSensor(Sensor):
     """Where a site appears in the image of a camera, pixels."""
 
-    site: str = field(default="", converter=Ref("site"), doc="Site.")
-    camera: str = field(default="", converter=Ref("camera"), doc="Camera.")
+    site: str = value(Ref("site"), "", "Site.")
+    camera: str = value(Ref("camera"), "", "Camera.")
 
 
 class WorldSensor(Sensor):
@@ -153,16 +145,14 @@ class WorldSensor(Sensor):
 class ImuSensor(Sensor):
     """Linear acceleration (m/s^2) and angular velocity (rad/s) in one, in its own axes."""
 
-    link: str = field(default="", converter=Ref("link"), doc="Link it is mounted on.")
+    link: str = value(Ref("link"), "", "Link it is mounted on.")
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
     )
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the link, xyzw, (4,)."
     )
-    gyro_noise: float = field(
-        default=0.0, converter=NON_NEGATIVE, doc="Standard deviation of the rate, rad/s."
-    )
+    gyro_noise: float = value(NON_NEGATIVE, 0.0, "Standard deviation of the rate, rad/s.")
 
 
 class SensorSet(Struct):

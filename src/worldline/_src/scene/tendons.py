@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from worldline._src.scene.base import Parts, Struct, field
+from worldline._src.scene.base import Parts, Struct, field, optional, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.geometry import GROUP
 from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE
@@ -26,10 +26,10 @@ class _Tendon(Struct):
     friction_damping: ImpedanceDamping = field(
         default_factory=ImpedanceDamping, doc="Softness of the dry friction."
     )
-    frictionloss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N.")
+    frictionloss: float = value(NON_NEGATIVE, 0.0, "Dry friction, N.")
     limit: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Limits of the length, m.")
     limit_force: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="How the limits answer.")
-    name: str | None = field(default=None, converter=OptionalOf(Name("tendon")), doc="Name.")
+    name: str | None = optional(Name("tendon"), "Name.")
     spring: StiffnessDamping | None = field(
         default=None, converter=OptionalOf(Nested(StiffnessDamping)), doc="Spring toward its rest."
     )
@@ -37,17 +37,17 @@ class _Tendon(Struct):
         default_factory=SpringLengthType.automatic, doc="Where the spring is at rest."
     )
     margin: float = field(default=0.0, doc="Distance from a limit at which it becomes active, m.")
-    armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Inertia of its speed, kg.")
+    armature: float = value(NON_NEGATIVE, 0.0, "Inertia of its speed, kg.")
     actuator_force_limit: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Bounds on the sum of actuator forces, N."
     )
-    group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
+    group: int = value(GROUP, 0, "Visibility group 0 to 7.")
 
 
 class JointTendonNode(Struct):
     """A joint that counts toward the length of a tendon."""
 
-    joint_name: str = field(default="", converter=Ref("joint"), doc="Joint.")
+    joint_name: str = value(Ref("joint"), "", "Joint.")
     weight: float = field(default=1.0, doc="Factor of its coordinate, m/rad or 1.")
 
 
@@ -75,10 +75,8 @@ class SpatialTendon(_Tendon):
     """A tendon along the shortest path through sites and around geoms."""
 
     path: Parts[TendonPathNode] = field(default_factory=list[TendonPathNode], doc="The path.")
-    width: float = field(default=0.003, converter=NON_NEGATIVE, doc="Drawn radius, m.")
-    material: str | None = field(
-        default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
-    )
+    width: float = value(NON_NEGATIVE, 0.003, "Drawn radius, m.")
+    material: str | None = optional(Ref("material"), "Name of a material asset.")
     rgba: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
 
 

@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from worldline._src.scene.base import Struct, field
-from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.base import Struct, field, optional, value
+from worldline._src.scene.containers import Nested
 from worldline._src.scene.contexts import Probe, Rejected, Source
 from worldline._src.scene.kinds import BOUND, NON_NEGATIVE, REAL, Kind, describe, is_list, to_float
 from worldline._src.scene.variant import Variant, case
@@ -26,8 +26,8 @@ class Range(Struct, kw_only=False):
         Range(lower=-1.0, upper=1.0)
     """
 
-    lower: float = field(default=-math.inf, converter=BOUND, doc="Lower end.")
-    upper: float = field(default=math.inf, converter=BOUND, doc="Upper end.")
+    lower: float = value(BOUND, -math.inf, "Lower end.")
+    upper: float = value(BOUND, math.inf, "Upper end.")
 
     def __init__(self, lower: float = -math.inf, upper: float = math.inf) -> None:
         super().__init__(lower=lower, upper=upper)
@@ -105,15 +105,15 @@ RANGE = RangeKind()
 class StiffnessDamping(Struct):
     """A spring and damper by its coefficients: force = -k x - d v."""
 
-    k: float = field(default=2500.0, converter=NON_NEGATIVE, doc="Stiffness, N/m or N m/rad.")
-    d: float = field(default=100.0, converter=NON_NEGATIVE, doc="Damping, N s/m or N m s/rad.")
+    k: float = value(NON_NEGATIVE, 2500.0, "Stiffness, N/m or N m/rad.")
+    d: float = value(NON_NEGATIVE, 100.0, "Damping, N s/m or N m s/rad.")
 
 
 class FrequencyDampingRatio(Struct):
     """A spring and damper by its natural frequency and damping ratio: k = w^2, d = 2 w z."""
 
-    w: float = field(default=50.0, converter=NON_NEGATIVE, doc="Natural frequency, rad/s.")
-    z: float = field(default=1.0, converter=NON_NEGATIVE, doc="Damping ratio; 1 is critical.")
+    w: float = value(NON_NEGATIVE, 50.0, "Natural frequency, rad/s.")
+    z: float = value(NON_NEGATIVE, 1.0, "Damping ratio; 1 is critical.")
 
 
 class Impedance(Struct):
@@ -148,12 +148,10 @@ class ImpedanceSpring(Struct):
 class ImpedanceDamping(Struct):
     """How soft a dry-friction constraint is; no damping makes it hard."""
 
-    damping: float = field(default=100.0, converter=NON_NEGATIVE, doc="Damping, 1/s.")
+    damping: float = value(NON_NEGATIVE, 100.0, "Damping, 1/s.")
     impedance: float = field(default=0.0, doc="Constant impedance, 0 to 1.")
-    dmax: float | None = field(
-        default=None,
-        converter=OptionalOf(REAL),
-        doc="The damping is divided by this impedance; None divides by the constant one.",
+    dmax: float | None = optional(
+        REAL, "The damping is divided by this impedance; None divides by the constant one."
     )
     direct: bool = field(default=False, doc="See `ImpedanceSpring.direct`.")
 

@@ -11,7 +11,7 @@ bare name when it has no data, `{"Joint": "elbow"}` with data, and `{"GeomPair":
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from worldline._src.errors import ArgumentError
@@ -280,14 +280,17 @@ class Variant(Part):
         return payload.identical(ours, theirs)
 
     @classmethod
-    def _has_names(cls) -> bool:
+    def _kinds(cls) -> Iterator[Kind[Any, Any]]:
+        """The kinds of the data of all cases."""
         for payload in cls._cases.values():
-            kinds = payload.items.values() if isinstance(payload, Named) else (payload,)
-            for kind in kinds:
-                inner = kind.item if isinstance(kind, Pair) else kind
-                if inner is not None and inner.has_names():
-                    return True
-        return False
+            if isinstance(payload, Named):
+                yield from payload.items.values()
+            elif payload is not None:
+                yield payload.item if isinstance(payload, Pair) else payload
+
+    @classmethod
+    def _has_names(cls) -> bool:
+        return any(kind.has_names() for kind in cls._kinds())
 
     def _check(self, probe: Probe, path: str) -> None:
         payload = self._cases[self._variant]
@@ -372,6 +375,9 @@ class VariantOf(PartOf[V]):
     def __init__(self, cases: type[V]) -> None:
         super().__init__(cases, f"a {cases.__name__}: {', '.join(cases._cases)}")
         self.cases = cases
+        # the data of a case with fields is a dict, of which every copy has its own
+        has_fields = any(isinstance(payload, Named) for payload in cases._cases.values())
+        self.immutable = not has_fields and all(kind.immutable for kind in cases._kinds())
 
     def identical(self, a: V, b: V) -> bool:
         return type(a) is type(b) and a._variant == b._variant and a._identical(b)

@@ -12,7 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.scene import compose, freezing
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.asset_specs import AssetSpecs
-from worldline._src.scene.base import Parts, Struct, clone, field
+from worldline._src.scene.base import Parts, Struct, clone, field, value
 from worldline._src.scene.bodies import Frame, Hierarchy, Multibody
 from worldline._src.scene.cameras import FreeCamera
 from worldline._src.scene.closures import (
@@ -85,7 +85,7 @@ class World(Struct):
     free_camera: FreeCamera = field(default_factory=FreeCamera, doc="Start of the viewer's camera.")
     hierarchy: Hierarchy = field(default_factory=Hierarchy, doc="Bodies, and fixed things.")
     keyframes: Parts[Keyframe] = field(default_factory=list[Keyframe], doc="Saved states.")
-    name: str = field(default="", converter=TEXT, doc="Name of the scene.")
+    name: str = value(TEXT, "", "Name of the scene.")
     sensors: SensorSet = field(default_factory=SensorSet, doc="Sensors.")
     simulate_option: SimulateOption = field(default_factory=SimulateOption, doc="Options.")
     source_path: str | None = field(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from worldline._src.errors import ArgumentError
+from worldline._src.linear_algebra import matmul, unit_vector
 from worldline._src.masked import has_masked_entries
 
 Array: TypeAlias = NDArray[np.float64]
@@ -134,7 +135,7 @@ def quaternion(R: Array) -> Array:
         ]
     )
     row = outer[int(np.argmax(np.diagonal(outer)))]
-    row = row / np.linalg.norm(row)
+    row = unit_vector(row)
     return -row if row[3] < 0.0 else row
 
 
@@ -192,7 +193,7 @@ def cross(a: Array, b: Array) -> Array:
 
 def turned(R: Array, v: Array) -> Array:
     """Vectors (n, 3), each turned by its matrix (n, 3, 3)."""
-    return (R @ v[:, :, None])[:, :, 0]
+    return matmul(R, v[:, :, None])[:, :, 0]
 
 
 def rotations(poses: Array) -> Array:

@@ -85,9 +85,8 @@ def relative_rotation(A, B):
 
 
 @inline
-def turn_about_z(R, angle):
-    """R Rz(angle): only the first two columns change."""
-    s, c = sincos(angle)
+def turn_about_z(R, s, c):
+    """R Rz(angle), given the sine and cosine of the angle: only the first two columns change."""
     return Mat3(
         R.xx * c + R.xy * s,
         R.xy * c - R.xx * s,

@@ -12,6 +12,7 @@ from typing import Any
 from worldline._src.duals.kind import DOUBLES
 from worldline._src.jit import entry, inline, outline
 from worldline._src.kernels.constraints.contact_derivatives import ALL_BODIES, parting_bit
+from worldline._src.kernels.constraints.row_derivatives import solve_with_pivots
 from worldline._src.kernels.constraints.tables import BY_IMPULSES, BY_PIVOTING, BY_SWEEPS, IS_SPLIT
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.kernels.narrowphase.tables import CONTACTS
@@ -188,7 +189,11 @@ def _residual_step(header, lin, groups, h):
         scale = max(scale, 1.0 + abs(v[p]))
     for g in range(groups.count[0]):
         first, n, at = groups.of[g, 0], groups.of[g, 1], groups.of[g, 2]
-        _solve_one(matrix(numbers, 4 * nv * nv + at, n, n), vector(pointer_as(x, float64), first, n))
+        H, part = matrix(numbers, 4 * nv * nv + at, n, n), vector(pointer_as(x, float64), first, n)
+        if groups.of[g, 4] == 1:
+            solve_with_pivots(H, vector(pointer_as(lin.pivot, float64), first, n), part)
+        else:
+            _solve_one(H, part)
     for p in range(nv):
         off = h * abs(x[p])
         if not off <= worst:
@@ -238,6 +243,17 @@ def _trees(header):
         address_as(header[s.TREE_C], float64),
         address_as(header[s.TREE_D], float64),
     )
+
+
+@inline
+def _solve_stiff(lin, factors, first, at, transposed, x_io):
+    """`solve_stiff` of a group."""
+    n, nv, pivot = factors.shape[0], lin.pivot.shape[1], pointer_as(lin.pivot, float64)
+    H = matrix(pointer_as(lin.stiff, float64), at, n, n)
+    work = matrix(pivot, 2 * nv, 2, nv)
+    s.solve_stiff(H, factors, vector(pivot, first, n), work, transposed, x_io)
+    for p in range(n):
+        lin.pivot[1, first + p] = work[1, p]
 
 
 @inline
@@ -294,7 +310,17 @@ def _columns(header, terms, values, x, y, out):
     for g in range(groups.count[0]):
         first, n, at, damped = groups.of[g, 0], groups.of[g, 1], groups.of[g, 2], groups.of[g, 3]
         # x = H^-1 dr = -da
-        _solve(matrix(numbers, 4 * nv * nv + at, n, n), first, columns, x)
+        H = matrix(numbers, 4 * nv * nv + at, n, n)
+        if groups.of[g, 4] == 1:
+            column = vector(pointer_as(lin.w, float64), 0, n)
+            for j in range(columns):
+                for p in range(n):
+                    column[p] = x[first + p, j]
+                _solve_stiff(lin, H, first, at, False, column)
+                for p in range(n):
+                    x[first + p, j] = column[p] + lin.pivot[1, first + p]
+        else:
+            _solve(H, first, columns, x)
         if damped == 1:
             # -da' = x - (M + h D)^-1 (h D x + d(M w))
             for p in range(first, first + n):
@@ -384,7 +410,7 @@ def step_gradient(header, tangent, controls, given, out):
 
 @inline
 def _pull_back(header, g, x, y, state):
-    """The gradient by the whole state; x becomes w = H^-1 dL/da in the order of groups. y: scratch."""
+    """The gradient by the whole state; x becomes w = H^-T dL/da in the order of groups. y: scratch."""
     actuators = matrix(address_as(header[ACTUATORS], int64), 0, header[ACTUATOR_COUNT], 3)
     turns = matrix(address_as(header[TURNS], int64), 0, header[TURN_COUNT], 2)
     nv, numbers = header[s.NV], address_as(header[s.NUMBERS], float64)
@@ -410,7 +436,7 @@ def _pull_back(header, g, x, y, state):
         state[nv + i + 1] = g[nv + i + 1] + h * b
         state[nv + i + 2] = g[nv + i + 2] + h * c
 
-    # through accelerations: w = H^-1 (1 - h D (M + h D)^-1) dL/da'
+    # through accelerations: w = H^-T (1 - h D (M + h D)^-1) dL/da'
     for p in range(nv):
         x[p] = h * state[nv + order[p]]
         y[p] = 0.0
@@ -422,16 +448,34 @@ def _pull_back(header, g, x, y, state):
             _solve_one(matrix(numbers, 5 * nv * nv + at, n, n), vector(pointer_as(y, float64), first, n))
             for p in range(first, first + n):
                 x[p] -= lin.damping[order[p]] * y[p]
-        _solve_one(matrix(numbers, 4 * nv * nv + at, n, n), vector(pointer_as(x, float64), first, n))
+        H, part = matrix(numbers, 4 * nv * nv + at, n, n), vector(pointer_as(x, float64), first, n)
+        if groups.of[k, 4] == 1:
+            _solve_stiff(lin, H, first, at, True, part)
+        else:
+            _solve_one(H, part)
+            for p in range(first, first + n):
+                lin.pivot[1, p] = 0.0
+    if header[s.IS_STIFF] == 1:
+        # products as large as contacts are stiff cancel
+        for j in range(nv):
+            by_q, lost_q, by_v, lost_v = state[j], 0.0, state[nv + j], 0.0
+            for p in range(nv):
+                i, low = order[p], lin.pivot[1, p]
+                by_q, lost_q = s.take_off_product(by_q, lost_q, x[p], lin.dq[i, j])
+                by_v, lost_v = s.take_off_product(by_v, lost_v, x[p], lin.dv[i, j])
+                lost_q, lost_v = lost_q - low * lin.dq[i, j], lost_v - low * lin.dv[i, j]
+            state[j], state[nv + j] = by_q + lost_q, by_v + lost_v
+    else:
+        for p in range(nv):
+            i, w = order[p], x[p]
+            for j in range(nv):
+                state[j] -= w * lin.dq[i, j]
+            for j in range(nv):
+                state[nv + j] -= w * lin.dv[i, j]
     for p in range(nv):
-        i, w = order[p], x[p]
-        for j in range(nv):
-            state[j] -= w * lin.dq[i, j]
-        for j in range(nv):
-            state[nv + j] -= w * lin.dv[i, j]
         if y[p] != 0.0:
             for j in range(nv):
-                state[j] += y[p] * lin.dMw[i, j]
+                state[j] += y[p] * lin.dMw[order[p], j]
 
     # actuators
     for k in range(activations):

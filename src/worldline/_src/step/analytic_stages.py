@@ -18,14 +18,20 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.duals.kind import DOUBLES, value_of
-from worldline._src.jit import inline, stage
+from worldline._src.jit import inline, outline, stage
 from worldline._src.kernels import rnea, velocities
 from worldline._src.kernels import rnea_derivatives as r
 from worldline._src.kernels.constraints import contact_derivatives as contacts
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.damping import Damped, damping_of
-from worldline._src.kernels.constraints.row_derivatives import row_forces, row_slacks
+from worldline._src.kernels.constraints.row_derivatives import (
+    add_slips,
+    factor_with_pivots,
+    row_forces,
+    row_slacks,
+    solve_with_pivots,
+)
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.inertial_forces import inertial_forces
 from worldline._src.kernels.links import center_of_mass
@@ -44,14 +50,20 @@ _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 
 (TREE_M, TREE_C, TREE_D, ROW_M, ROW_C, ROW_ARGS, ROW_D, HIT_M, HIT_D, HIT_DUALS) = range(10)
 (NUMBERS, GROUPS, START_V, END_V, SOLVED, ACTIVATED, CONTACT_MAKER, IS_DAMPED) = range(10, 18)
-(NV, NLINK, BIT, WITHOUT, COUNTS) = range(18, 23)
+(NV, NLINK, BIT, WITHOUT, COUNTS, IS_STIFF) = range(18, 24)
 HEADER = 24
 """Integers of the header: addresses of arenas and arrays, plain ones but for ROW_D and HIT_DUALS; which maker
-of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced."""
+of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced, whether contacts
+obey Coulomb's law."""
 
-GROUP = 4
+GROUP = 5
 """Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices
-start, whether it is damped."""
+start, whether it is damped, whether its Hessian is stiff: that of an island with contacts that obey Coulomb's
+law, which is not symmetric."""
+REFINEMENTS = 2
+"""Of solutions with a stiff Hessian."""
+HALVES = 134217729.0
+"""2^27 + 1: what splits the digits of a number."""
 
 
 class Linear(NamedTuple):
@@ -83,19 +95,23 @@ class Linear(NamedTuple):
     scratch: Any
     """K, axes of a contact."""
     columns: Any
-    """Rows by columns of a contact, (4, 6, nv)."""
+    """Rows by columns of a contact, (5, 6, nv)."""
+    stiff: Any
+    """Stiff Hessians, whose factors are in H."""
+    pivot: Any
+    """Their pivots, group by group, what a solution has below its digits, and scratch, (4, nv)."""
 
 
 def linear_size(nv: int, nlink: int) -> int:
     """How many numbers `linear_of` cuts."""
-    return 6 * nv * nv + (8 + 3 + 24 + 24) * nv + 24 * nlink + 64
+    return 7 * nv * nv + (8 + 3 + 24 + 30 + 4) * nv + 24 * nlink + 64
 
 
 @inline
 def linear_of(header):
     """The plain numbers of derivatives."""
     nv, nlink, x = header[NV], header[NLINK], memory.address_as(header[NUMBERS], float64)
-    s, at, links = nv * nv, 6 * nv * nv, 6 * nv * nv + 59 * nv
+    s, at, links = nv * nv, 6 * nv * nv, 6 * nv * nv + 65 * nv
     return Linear(
         memory.matrix(x, 0, nv, nv),
         memory.matrix(x, s, nv, nv),
@@ -115,7 +131,9 @@ def linear_of(header):
         memory.matrix(x, links + 12 * nlink, nlink, 6),
         memory.matrix(x, links + 18 * nlink, nlink, 6),
         memory.vector(x, links + 24 * nlink, 64),
-        memory.vector(x, at + 35 * nv, 24 * nv),
+        memory.vector(x, at + 35 * nv, 30 * nv),
+        memory.vector(x, links + 24 * nlink + 64, s),
+        memory.matrix(x, links + 24 * nlink + 64 + s, 4, nv),
     )
 
 
@@ -278,7 +296,7 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
         rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
         work = t.work_view(m, c, args, d)
         g = groups.count[0]
-        groups.of[g, 0], groups.of[g, 1], groups.of[g, 2] = first, n, at
+        groups.of[g, 0], groups.of[g, 1], groups.of[g, 2], groups.of[g, 4] = first, n, at, 0
         groups.count[0] = g + 1
         H = memory.matrix(memory.pointer_as(lin.H, float64), at, n, n)
         for j in range(n):
@@ -397,6 +415,7 @@ def _contact_rows(header, m, c, args, d):
         memory.matrix(wide, 6 * nv, 6, nv),
         memory.matrix(wide, 12 * nv, 6, nv),
         memory.matrix(wide, 18 * nv, 6, nv),
+        memory.matrix(wide, 24 * nv, 6, nv),
         memory.matrix(memory.pointer_as(lin.scratch, float64), 0, 6, 6),
         memory.matrix(memory.pointer_as(lin.scratch, float64), 36, 3, 3),
     )
@@ -418,16 +437,19 @@ def _contact_rows(header, m, c, args, d):
         slack, force = work.slack[0], solution.row_force
         weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
         row_slacks(rows, notes, count, solution.island_a, slack)
+        frames = t.contact_frame_view(m, c, args, d)
+        add_slips(t.member_view(m, c, args, d), frames, rows, slack)
+        groups.of[i, 4] = header[IS_STIFF]
         row_forces(rows, count, slack, force, weight)
         H = memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n)
         contacts.linearize_contacts(
             contacts.ContactForm(touching, laws, displaced),
             contacts_of(args, d),
-            IslandRows(t.member_view(m, c, args, d), rows, notes, t.contact_frame_view(m, c, args, d)),
+            IslandRows(t.member_view(m, c, args, d), rows, notes, frames),
             contacts.SolvedRows(slack, force, weight),
             work,
             scratch,
-            contacts.ContactSums(lin.dq, lin.dv, lin.residual, lin.link_W, H),
+            contacts.ContactSums(lin.dq, lin.dv, lin.residual, lin.link_W, H, groups.of[i, 4] == 1),
         )
 
 
@@ -475,6 +497,74 @@ def solve_group(L, first, columns, X_io):
 
 
 @inline
+def _solve_transposed(H, pivot, x_io):
+    """x = H^-T x by the factors of `factor_with_pivots`: by U^T, then L^T, then rows change places."""
+    n = H.shape[0]
+    for k in range(n):
+        y = x_io[k] * H[k, k]
+        x_io[k] = y
+        for i in range(k + 1, n):
+            x_io[i] -= H[k, i] * y
+    for k in range(n - 1, -1, -1):
+        y = x_io[k]
+        for i in range(k):
+            x_io[i] -= H[k, i] * y
+    for k in range(n - 1, -1, -1):
+        best = int(pivot[k])
+        if best != k:
+            x, y = x_io[k], x_io[best]
+            x_io[k], x_io[best] = y, x
+
+
+@inline
+def _high_half(x):
+    """The upper half of the digits of a number [Dekker 1971]."""
+    wide = HALVES * x
+    return wide - (wide - x)
+
+
+@inline
+def take_off_product(total, error, a, b):
+    """total + error - a b, where `error` has what sums and products lose [Ogita, Rump & Oishi 2005]."""
+    p, high_a, high_b = a * b, _high_half(a), _high_half(b)
+    low_a, low_b = a - high_a, b - high_b
+    # products of halves are exact: a b - p
+    lost = ((high_a * high_b - p) + high_a * low_b + low_a * high_b) + low_a * low_b
+    s = total - p
+    z = s - total
+    return s, error + ((total - (s - z)) - (p + z)) - lost
+
+
+@outline
+def solve_stiff(H, factors, pivot, work, transposed, x_io):
+    """x = H^-1 x, or H^-T x, although H has the stiffness of hard contacts beside inertias.
+
+    work: two vectors; the second becomes what the solution has below the digits of x. Each refinement leaves
+    the share of the error that the factors leave.
+    """
+    n, b, y = H.shape[0], work[0], work[1]
+    for i in range(n):
+        b[i], y[i], x_io[i] = x_io[i], x_io[i], 0.0
+    for turn in range(REFINEMENTS + 1):
+        if transposed:
+            _solve_transposed(factors, pivot, y)
+        else:
+            solve_with_pivots(factors, pivot, y)
+        if turn < REFINEMENTS:
+            for i in range(n):
+                x_io[i] += y[i]
+            # y = b - H x
+            for i in range(n):
+                total, error = b[i], 0.0
+                for k in range(n):
+                    h = H[i, k]
+                    if transposed:
+                        h = H[k, i]
+                    total, error = take_off_product(total, error, h, x_io[k])
+                y[i] = total + error
+
+
+@inline
 def _group_the_rest(parent, lin, groups):
     """Trees in no island are groups of their own."""
     first, at, count = 0, 0, groups.count[0]
@@ -489,6 +579,7 @@ def _group_the_rest(parent, lin, groups):
         if groups.place[start] < 0:
             n = end - start
             groups.of[count, 0], groups.of[count, 1], groups.of[count, 2] = first, n, at
+            groups.of[count, 4] = 0
             H = memory.matrix(memory.pointer_as(lin.H, float64), at, n, n)
             for i in range(n):
                 groups.order[first + i], groups.place[start + i] = start + i, first + i
@@ -530,7 +621,15 @@ def finish_linear(m, c, args, d):
     any_damped = False
     for g in range(groups.count[0]):
         first, n, at = groups.of[g, 0], groups.of[g, 1], groups.of[g, 2]
-        _factor(memory.matrix(numbers, 4 * nv * nv + at, n, n))
+        H = memory.matrix(numbers, 4 * nv * nv + at, n, n)
+        if groups.of[g, 4] == 1:
+            kept = memory.matrix(memory.pointer_as(lin.stiff, float64), at, n, n)
+            for i in range(n):
+                for j in range(n):
+                    kept[i, j] = H[i, j]
+            factor_with_pivots(H, memory.vector(memory.pointer_as(lin.pivot, float64), first, n))
+        else:
+            _factor(H)
         groups.of[g, 3] = 0
         for i in range(first, first + n):
             if lin.damping[groups.order[i]] != 0.0:

@@ -14,9 +14,9 @@ differentiated:
                 [Curtis, Powell & Reid 1974])
     contacts    dual numbers along displacements of bodies, and formulas; `contact_derivatives.py`
 
-The same matrices serve both products: H is symmetric, so a gradient goes back through one solve with its
-factor, w = H^-1 dL/da, and the products w^T dr/dx. Steps with forces of other kinds are differentiated in
-dual numbers (`column_step.py`).
+The same matrices serve both products: a gradient goes back through one solve with the factor of H,
+w = H^-T dL/da, and the products w^T dr/dx. H is symmetric unless a contact obeys Coulomb's law. Steps with
+forces of other kinds are differentiated in dual numbers (`column_step.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.duals.kind import dual_address
-from worldline._src.kernels.constraints.tables import NUMBER
+from worldline._src.kernels.constraints.tables import BOUNCINESS, IMPEDANCE, KIND, NUMBER
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
@@ -66,7 +66,7 @@ _STAGES = frozenset(
         *("add_passive_forces", "advance_activations", "solve_islands", "damp_implicitly"),
         *("semi_implicit_euler", "count_step"),
     )
-) | dual_step.STRUCTURE - {"keep_smooth", "solve_velocities", "correct_positions", "narrow_surface"}
+) | dual_step.STRUCTURE - {"narrow_surface"}
 """Stages of steps that have analytic derivatives."""
 _MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
 """Their makers of rows."""
@@ -123,8 +123,11 @@ def has_local_forces(sim: Simulation) -> bool:
     column = constraints.column
     if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
         return False
-    if constraints.collision is not None and dual_step.obeys_coulomb(constraints):
-        return False
+    if constraints.collision is not None:
+        # what a bounce asks for depends on the speed, and on the moment of the impact
+        laws = np.concatenate([column.shape_law, column.pair_law])
+        if ((laws[:, KIND] != IMPEDANCE) & (laws[:, BOUNCINESS] > 0.0)).any():
+            return False
     return _actuators(sim) is not None
 
 
@@ -193,6 +196,7 @@ class AnalyticStep(dual_step.DualStep):
             h[p.ROW_COUNTER] = address_of(constraints.column.counter)
             h[p.SPLITS] = int(constraints.step_plan.split)
         if constraints is not None and constraints.collision is not None:
+            h[s.IS_STIFF] = int(dual_step.obeys_coulomb(constraints))
             contacts = constraints.collision.column
             h[p.PAIR_COUNTER], h[p.PUSHES] = (
                 address_of(contacts.counter),
@@ -261,7 +265,11 @@ class AnalyticStep(dual_step.DualStep):
                 self._copy_integers(self._block.m, self._m, plain)
                 self._copy_integers(self._block.args, self._args, plain)
                 plain += self._redirect
+                self.solves.append(dual_step.solve_of(sim))
+                plain += self.solves[-1].before
             plain.append((dual_step.CALL, stage.address(float64), place, 0))
+            if stage is solve_islands:
+                plain += self.solves[-1].after
             if stage is narrow_sort:
                 self._copy_integers(sim.sets[COLLISION][2], self._collision_args, plain)
                 plain += self._redirect_links
@@ -308,6 +316,11 @@ class AnalyticStep(dual_step.DualStep):
         ends = np.cumsum([len(part) for part in parts])
         self._header[p.BEGUN : p.PUT_BACK + 1] = ends
         self._header[p.OPERATIONS] = address_of(self._operations)
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether contacts obey Coulomb's law: sums of columns lose digits that the columns have."""
+        return bool(self._header[s.IS_STIFF])
 
     def is_current(self, kept: dict[str, Array], start: Snapshot, present: Snapshot) -> bool:
         """Whether the operations are those of the stages, arenas and snapshots of today."""

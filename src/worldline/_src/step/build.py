@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError, require_kind
+from worldline._src.linear_algebra import unit_vector
 from worldline._src.model import scene_constraints, scene_shapes, tables
 from worldline._src.model.kinds import codes, rows_of_numbers
 from worldline._src.model.model import Model
@@ -177,7 +178,7 @@ def _freeze_joints(trees: SceneTrees, world: World) -> SceneTrees:
             record = builder.joints[index]
             q = np.array(joint.frozen)
             if record.coordinates > record.velocities:
-                q[-4:] /= np.linalg.norm(q[-4:])
+                q[-4:] = unit_vector(q[-4:])
             builder.joint_q[record.start : record.start + record.coordinates] = q.tolist()
             chosen.append(index)
     if not chosen:

@@ -13,7 +13,7 @@ from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PA
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
-from worldline._src.step.step_table import StepPlan
+from worldline._src.step.step_plan import StepPlan
 
 _SIZES = {
     "equalities": "nequality",
@@ -125,21 +125,6 @@ class ConstraintProgram:
         )
 
     @property
-    def parts_without_momenta(self) -> tuple[str, ...]:
-        """What variational steps do not have, in words: forces of which they know no value half way."""
-        sizes, column = self.sizes, self.column
-        found = [_PARTS[size] for size in ("ntendon", "nu", "nspring", "nbox") if sizes[size]]
-        if self.relieves:
-            found.append("gravity compensation by actuators")
-        if column.equality_motor.any() or column.equality_passive[:, ::2].any():
-            found.append("motors, springs and dampers of joints between bodies")
-        if self.lopsided:
-            found.append("motors with another effort limit in each direction")
-        if self.sleeps:
-            found.append("sleeping islands")
-        return tuple(found)
-
-    @property
     def is_needed(self) -> bool:
         """Whether a step needs more than the trees alone."""
         return bool(self.parts_needed)
@@ -209,6 +194,7 @@ class ConstraintProgram:
             **self.row_kinds,
             **families,
             rows=self.constrains,
+            row_impulses=self.constrains and multibody.variational and not self.has_loops_only,
             anchors=sizes["nanchor"] > 0,
             body_springs=sizes["nspring"] > 0,
             joint_motors=bool(column.equality_motor.any() or column.equality_passive[:, ::2].any()),

@@ -17,6 +17,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.body_blocks import SIDE, STRIDE
 from worldline._src.kernels.constraints.contact.impacts import SLOW
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
+from worldline._src.linear_algebra import norm
 from worldline._src.model.checks import INERTIAL
 from worldline._src.model.model import Model
 from worldline._src.scalar.packed import padded
@@ -47,7 +48,7 @@ from worldline._src.step.step_collision import (
     link_families,
     refresh_fixed_bodies,
 )
-from worldline._src.step.step_table import StepPlan
+from worldline._src.step.step_plan import StepPlan
 
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
@@ -232,12 +233,12 @@ class Constraints(ConstraintProgram):
 
     def _lay_out_again(self, **sizes: int) -> None:
         """Columns of other sizes, with what was in them."""
-        if all(self.sizes[name] == size for name, size in sizes.items()):
-            return
-        self.sizes |= sizes
-        before, self.block = self.block, t.TABLE.lay_out(self.sizes)
-        self.column = self.block.column
-        self.block.take(before)
+        if any(self.sizes[name] != size for name, size in sizes.items()):
+            self.sizes |= sizes
+            before, self.block = self.block, t.TABLE.lay_out(self.sizes)
+            self.column = self.block.column
+            self.block.take(before)
+        # a copy has the sizes of its solver from the beginning
         self.column.matrix_at[:] = self._matrix_at
 
     def missing_room(self) -> Room:
@@ -302,14 +303,6 @@ class Constraints(ConstraintProgram):
         if self.collision is not None:
             refresh_fixed_bodies(self.collision, self.model)
 
-    @property
-    def remembers(self) -> bool:
-        """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
-        many = 6 * np.count_nonzero(self.column.tree_link) > self.column.option[t.FREE_COLUMNS]
-        option = self.column.option
-        asked = option[[t.STANDS_IN, t.SWEEPS_STAND_IN, t.SWEPT]].any()
-        return self.sleeps or bool(many) or bool(asked)
-
     def place_of(self, name: str) -> int:
         """Where a column of floats starts in the arena of rows."""
         return int(self.block.m[t.TABLE.entry[name]])
@@ -330,6 +323,10 @@ class Constraints(ConstraintProgram):
         self.forget_contacts()
 
     def _fill_bodies(self) -> None:
+        """Inverse inertias at the start, which rows and damping ratios are scaled with."""
+        if not self.is_needed:
+            # a simulation of trees alone does not keep these constraints
+            return
         weights = inverse_weights(self.model)
         if weights is self._weights:
             # a change of what has inertia makes new ones
@@ -568,7 +565,7 @@ class Constraints(ConstraintProgram):
 
     def _set_gravity(self, h: float) -> None:
         """What gravity does in a step, which residuals and tolerances are measured by."""
-        gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
+        gravity = max(norm(self.model.gravity), 1.0)
         self.column.option[t.GRAVITY] = gravity
         self.column.option[t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
 

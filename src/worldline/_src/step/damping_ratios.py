@@ -13,13 +13,14 @@ import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.transmissions import LINEAR
+from worldline._src.linear_algebra import matmul
 from worldline._src.model.model import Model
 from worldline._src.model.tables import Actuators
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.dynamics import mass_matrix
-from worldline._src.step.inverse_weights import InverseMass
+from worldline._src.step.inverse_weights import InverseMass, pseudo_inverse
 from worldline._src.step.moments import actuator_rows, entries, linear_moment, row_of, tendon_rows
 from worldline._src.step.pack_actuators import actuator_holds, pack_actuators
 from worldline._src.step.pack_anchors import Anchors, measure
@@ -41,8 +42,8 @@ def damping_of_ratios(model: Model, table: Actuators, rows: np.ndarray, ratios: 
         # tendons with inertia tie trees together
         assert model.tendons is not None
         M, m, tendon = np.array(mass_matrix(model, q)), _dense(model, moments), _dense(model, tendon_moments)
-        M += tendon.T @ (model.tendons.armature[:, None] * tendon)
-        yielding = np.einsum("ki,ij,kj->k", m, np.linalg.pinv(M, hermitian=True), m)
+        M += matmul(tendon.T, model.tendons.armature[:, None] * tendon)
+        yielding = np.einsum("ki,ij,kj->k", m, pseudo_inverse(M), m)
     else:
         inverse = InverseMass(model, tree_masses(model, q))
         yielding = np.array([inverse.square(*row) for row in moments])

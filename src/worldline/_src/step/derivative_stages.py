@@ -86,11 +86,23 @@ def settle_islands(m, c, args, d):
     Smooth accelerations are in a_last. Steps of two passes, and those that another method than Newton's
     solved, stay as they are, and so do islands too large for rows over all of their columns.
     """
+    _settle(m, c, args, d, False)
+
+
+@stage
+def settle_every_island(m, c, args, d):
+    """islands, v, a with constraints -> a that solves the rows to rounding, of every law."""
+    _settle(m, c, args, d, True)
+
+
+@inline
+def _settle(m, c, args, d, every):
+    """See `settle_islands`; `every`: islands of the impedance model and without contacts as well."""
     tm, tc, td = trees_of(args, d)
     program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
     operands, counter = views.operand_view(tm, tc, td), island.counter
     others = counter[r.BY_IMPULSES] + counter[r.BY_SWEEPS] + counter[r.BY_PIVOTING]
-    if args[r.COLLISION_M] == 0 or counter[r.IS_SPLIT] != 0 or others != 0:
+    if counter[r.IS_SPLIT] != 0 or others != 0:
         return
     pair = pairs_of(m, c, args, d).ids
     option, split = r.link_view(m, c, args, d).option, r.split_view(m, c, args, d)
@@ -100,8 +112,8 @@ def settle_islands(m, c, args, d):
         # views are cut by the size of the island at hand
         motion, frames = r.motion_view(m, c, args, d), r.contact_frame_view(m, c, args, d)
         work, members = r.work_view(m, c, args, d), r.member_view(m, c, args, d)
-        obeys = False
         dense = islands.is_small(pair, n, option[r.FREE_COLUMNS], island) and n <= option[r.TREE_COLUMNS]
+        obeys = dense and every
         for k in range(counter[r.CONTACT_FIRST], counter[r.CONTACT_END]):
             contact = members.contact_order[k]
             first = frames.contact_row[contact, 0]

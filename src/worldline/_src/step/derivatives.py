@@ -15,12 +15,14 @@ Operands may have a world dimension; so have the results then.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.jit import DISABLED
+from worldline._src.keywords import shared_keywords
 from worldline._src.model.model import Model, takes_model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, VectorLike
@@ -37,6 +39,23 @@ from worldline._src.step.dynamics_derivative_stages import (
     take_accelerations,
 )
 from worldline._src.step.evaluate import NO_ARGS, WITH_GRAVITY, Program, compiled, evaluate, new_arena
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Spread(TypedDict, total=False):
+    """Keywords of functions that spread worlds over threads and lanes."""
+
+    threads: int
+    lanes: int | None
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _spread(function: F) -> F:
+    return takes_model(shared_keywords(Spread, threads=1, lanes=None)(function))
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -89,15 +108,13 @@ class IntegrationDerivatives(NamedTuple):
     """By the displacement that it was moved by."""
 
 
-@takes_model
+@_spread
 def inverse_dynamics_derivatives(
     model: Model,
     q: VectorLike,
     qd: VectorLike,
     qdd: VectorLike,
-    *,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Spread],
 ) -> InverseDynamicsDerivatives:
     """Derivatives of `inverse_dynamics` by displacement, velocity and acceleration.
 
@@ -120,21 +137,19 @@ def inverse_dynamics_derivatives(
         ([[9.81]], [[1.0]])
     """
     if is_analytic(model):
-        made = _three(model, _INVERSE_DYNAMICS, (q, qd, qdd), threads, lanes)
+        made = _three(model, _INVERSE_DYNAMICS, (q, qd, qdd), keywords)
     else:
         made = _dynamics_columns(model, programs.INVERSE_DYNAMICS, (q, qd, qdd))
     return InverseDynamicsDerivatives(*made)
 
 
-@takes_model
+@_spread
 def forward_dynamics_derivatives(
     model: Model,
     q: VectorLike,
     qd: VectorLike,
     tau: VectorLike,
-    *,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Spread],
 ) -> ForwardDynamicsDerivatives:
     """Derivatives of `forward_dynamics` by displacement, velocity and generalized force.
 
@@ -142,18 +157,18 @@ def forward_dynamics_derivatives(
     ([worlds,] joint_dof_count), for accelerations.
     """
     if is_analytic(model) and not model.body_kinematic.any():
-        made = _three(model, _FORWARD_DYNAMICS, (q, qd, tau), threads, lanes)
+        made = _three(model, _FORWARD_DYNAMICS, (q, qd, tau), keywords)
     else:
         made = _dynamics_columns(model, programs.FORWARD_DYNAMICS, (q, qd, tau))
     return ForwardDynamicsDerivatives(*made)
 
 
 def _three(
-    model: Model, program: Program, operands: tuple[VectorLike, ...], threads: int, lanes: int | None
+    model: Model, program: Program, operands: tuple[VectorLike, ...], keywords: Spread
 ) -> tuple[Array, Array, Array]:
     """Three (nv, nv) matrices of a program."""
     shape = (3, model.joint_dof_count, model.joint_dof_count)
-    made = _analytic(model, program, operands, shape, threads, lanes)
+    made = _analytic(model, program, operands, shape, keywords)
     return made[..., 0, :, :], made[..., 1, :, :], made[..., 2, :, :]
 
 
@@ -164,15 +179,13 @@ def _dynamics_columns(model: Model, program: Program, operands: tuple[VectorLike
     return _columns(model, program, operands, (model.joint_dof_count,), WITH_GRAVITY)
 
 
-@takes_model
+@_spread
 def kinematics_derivatives(
     model: Model,
     q: VectorLike,
     qd: VectorLike,
     qdd: VectorLike,
-    *,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Spread],
 ) -> KinematicsDerivatives:
     """Derivatives of `link_velocities` and `link_accelerations`; those of poses are `jacobian`.
 
@@ -181,30 +194,30 @@ def kinematics_derivatives(
     shape = (model.body_count, 6)
     if not model.arenas.sizes["nbend"]:
         whole = (5, *shape, model.joint_dof_count)
-        made = _analytic(model, _KINEMATICS, (q, qd, qdd), whole, threads, lanes)
+        made = _analytic(model, _KINEMATICS, (q, qd, qdd), whole, keywords)
         return KinematicsDerivatives(*np.moveaxis(made, -4, 0))
     velocities = _columns(model, programs.LINK_VELOCITIES, (q, qd), shape, NO_ARGS)
     accelerations = _columns(model, programs.LINK_ACCELERATIONS, (q, qd, qdd), shape, NO_ARGS)
     return KinematicsDerivatives(*velocities, *accelerations)
 
 
-@takes_model
+@_spread
 def centroidal_derivatives(
-    model: Model, q: VectorLike, qd: VectorLike, *, threads: int = 1, lanes: int | None = None
+    model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Spread]
 ) -> CentroidalDerivatives:
     """Derivatives of `momentum`, angular, then linear, about the centre of mass.
 
     The arguments are those of `inverse_dynamics_derivatives`, without accelerations.
     """
     if not model.arenas.sizes["nbend"]:
-        made = _analytic(model, _CENTROIDAL, (q, qd), (2, 6, model.joint_dof_count), threads, lanes)
+        made = _analytic(model, _CENTROIDAL, (q, qd), (2, 6, model.joint_dof_count), keywords)
         return CentroidalDerivatives(made[..., 0, :, :], made[..., 1, :, :])
     return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
 
 
-@takes_model
+@_spread
 def integration_derivatives(
-    model: Model, displacement: VectorLike, *, threads: int = 1, lanes: int | None = None
+    model: Model, displacement: VectorLike, **keywords: Unpack[Spread]
 ) -> IntegrationDerivatives:
     """Derivatives of `integrate` on the tangents of its result; they do not depend on where it starts.
 
@@ -224,7 +237,7 @@ def integration_derivatives(
         [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     n = model.joint_dof_count
-    made = _analytic(model, _INTEGRATION, (displacement,), (2, n, n), threads, lanes)
+    made = _analytic(model, _INTEGRATION, (displacement,), (2, n, n), keywords)
     return IntegrationDerivatives(made[..., 0, :, :], made[..., 1, :, :])
 
 
@@ -244,8 +257,7 @@ def _analytic(
     program: Program,
     operands: tuple[Any, ...],
     shape: tuple[int, ...],
-    threads: int,
-    lanes: int | None,
+    keywords: Spread,
 ) -> Array:
     """Matrices of some shape that a program leaves behind the fields of its arena."""
     n, written = model.joint_dof_count, math.prod(shape)
@@ -255,7 +267,7 @@ def _analytic(
         plan.table[4], plan.table[9] = base, written
         model.scratch[program] = plan._replace(size=base + tail_size(written, n, model.arenas.sizes["nlink"]))
     args = np.array([1, model.arenas.data_size, 0, 0], np.int64)
-    return evaluate(model, program, operands, shape, threads=threads, lanes=lanes, args=args)
+    return evaluate(model, program, operands, shape, args=args, **keywords)
 
 
 _AT_ACCELERATIONS = (stages.no_wrenches, stages.inverse_dynamics, stages.composites)

@@ -8,19 +8,23 @@ behind those; `tail_size` says how much that is.
 
 from __future__ import annotations
 
-from worldline._src.jit import inline, stage
-from worldline._src.kernels import mass_factor, motion_derivatives
+from worldline._src.jit import Stage, Unit, inline, stage
+from worldline._src.kernels import mass_columns, motion_derivatives
 from worldline._src.kernels import rnea_derivatives as r
+from worldline._src.kernels.mass_columns import TILE
+from worldline._src.kinds import LANES4, Kind, float64
 from worldline._src.model import views
 from worldline._src.model.fields import ENTRY
-from worldline._src.scalar.memory import matrix
+from worldline._src.scalar.memory import matrix, pointer_as
+from worldline._src.scalar.packed import PACK
 
 _NV, _NLINK, _NBODY = ENTRY["nv"], ENTRY["nlink"], ENTRY["nbody"]
 
 
 def tail_size(written: int, nv: int, nlink: int) -> int:
     """Numbers behind the fields of a data arena, for matrices of `written` numbers."""
-    return written + 18 * nv + r.CORIOLIS * nlink
+    columns = PACK + nv * (3 * nv + 2 * TILE * PACK)
+    return written + 18 * nv + r.CORIOLIS * nlink + columns
 
 
 @inline
@@ -49,30 +53,38 @@ def _columns(m, c, d, at):
 
 
 @inline
-def _jacobians(m, c, args, d):
-    """Derivatives of inverse dynamics: by displacements, by velocities; the mass matrix third."""
-    nv, at, passive = m[_NV], args[1], views.passive_view(m, c, d)
-    dq, dv, M = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv), matrix(d, at + 2 * nv * nv, nv, nv)
-    work = _columns(m, c, d, at + 3 * nv * nv)
+def _clear(matrix_out):
+    for i in range(matrix_out.shape[0]):
+        for j in range(matrix_out.shape[1]):
+            matrix_out[i, j] = 0.0
+
+
+@inline
+def _jacobians(m, c, d, at, jacobians_out):
+    """Derivatives of inverse dynamics; motions of columns are kept from `at` on."""
+    passive, dq, dv = views.passive_view(m, c, d), jacobians_out.dq, jacobians_out.dv
     r.inverse_dynamics_jacobians(
         views.dof_view(m, c, d),
         views.joint_view(m, c, d).dof_kind,
         views.inertia_view(m, c, d),
         views.position_view(m, c, d),
-        work,
-        r.DynamicsJacobians(dq, dv, M),
+        _columns(m, c, d, at),
+        jacobians_out,
     )
     # springs and dampers
-    for k in range(nv):
+    for k in range(m[_NV]):
         dq[k, k] = dq[k, k] + passive.dof_stiffness[k]
         dv[k, k] = dv[k, k] + passive.dof_damping[k]
-    return dq, dv, M
 
 
 @stage
 def inverse_dynamics_jacobians(m, c, args, d):
     """poses, velocities, accelerations, link forces, composites -> dtau/dq, dtau/dv, M."""
-    _jacobians(m, c, args, d)
+    nv, at = m[_NV], args[1]
+    # only the pattern of the tree is written, and other programs leave their results here
+    _clear(matrix(d, at, 3 * nv, nv))
+    dq, dv, M = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv), matrix(d, at + 2 * nv * nv, nv, nv)
+    _jacobians(m, c, d, at + 3 * nv * nv, r.DynamicsJacobians(dq, dv, M))
 
 
 @stage
@@ -83,23 +95,74 @@ def take_accelerations(m, c, args, d):
         operands.a[k] = operands.result[k]
 
 
+@inline
+def _tiled(columns, width):
+    """Columns in whole tiles of vectors of `width` numbers."""
+    return (columns + TILE * width - 1) // (TILE * width) * (TILE * width)
+
+
+@inline
+def _behind_jacobians(m, args):
+    """Where memory for columns begins: behind matrices and motions, on the boundary of a vector."""
+    nv = m[_NV]
+    return (args[1] + 3 * nv * nv + 18 * nv + r.CORIOLIS * m[_NLINK] + PACK - 1) // PACK * PACK
+
+
+@inline
+def _forward_dynamics_jacobians(m, c, args, d, changes, room):
+    """`forward_dynamics_jacobians` with memory for 2 nv and for nv columns."""
+    nv, at, dof, L = m[_NV], args[1], views.dof_view(m, c, d), views.mass_view(m, c, d).L
+    dtau = changes.numbers
+    _clear(dtau)
+    motions = at + 3 * nv * nv
+    _jacobians(m, c, d, motions, r.DynamicsJacobians(dtau[:, :nv], dtau[:, nv : 2 * nv], L))
+    mass_columns.factor_in_place(dof, L)
+    mass_columns.solve_columns(dof, L, changes)
+    dq, dv = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv)
+    # da = -M^-1 dtau
+    for i in range(nv):
+        for j in range(nv):
+            dq[i, j] = -dtau[i, j]
+        for j in range(nv):
+            dv[i, j] = -dtau[i, nv + j]
+    mass_columns.invert_mass(dof, L, room, matrix(d, at + 2 * nv * nv, nv, nv))
+
+
 @stage
-def forward_dynamics_jacobians(m, c, args, d):
-    """the same -> da/dq, da/dv, M^-1."""
-    nv, at, dof = m[_NV], args[1], views.dof_view(m, c, d)
-    changes = matrix(d, at, 2 * nv, nv)
-    for i in range(2 * nv):
-        for j in range(nv):
-            changes[i, j] = 0.0
-    dq, dv, M = _jacobians(m, c, args, d)
-    L = views.mass_view(m, c, d).L
-    mass_factor.factor(dof, M, L)
-    for i in range(2 * nv):
-        for j in range(nv):
-            changes[i, j] = -changes[i, j]
-    r.solve_columns(dof, L, dq)
-    r.solve_columns(dof, L, dv)
-    r.invert_mass(dof, L, M)
+def forward_dynamics_jacobians_of_one(m, c, args, d):
+    """poses, velocities, accelerations, link forces, composites of one world -> da/dq, da/dv, M^-1."""
+    nv, at = m[_NV], _behind_jacobians(m, args)
+    wide, narrow = _tiled(2 * nv, PACK), _tiled(nv, PACK)
+    dtau, inverse = matrix(d, at, nv, wide), matrix(d, at + nv * wide, nv, narrow)
+    changes = mass_columns.Columns(dtau, matrix(pointer_as(dtau, LANES4), 0, nv, wide // PACK))
+    room = mass_columns.Columns(inverse, matrix(pointer_as(inverse, LANES4), 0, nv, narrow // PACK))
+    _forward_dynamics_jacobians(m, c, args, d, changes, room)
+
+
+@stage
+def forward_dynamics_jacobians_of_lanes(m, c, args, d):
+    """The same of worlds in lanes, whose numbers are vectors as they are."""
+    nv, at = m[_NV], _behind_jacobians(m, args)
+    wide, narrow = _tiled(2 * nv, 1), _tiled(nv, 1)
+    dtau, inverse = matrix(d, at, nv, wide), matrix(d, at + nv * wide, nv, narrow)
+    changes, room = mass_columns.Columns(dtau, dtau), mass_columns.Columns(inverse, inverse)
+    _forward_dynamics_jacobians(m, c, args, d, changes, room)
+
+
+class _OneOrLanes(Stage):
+    """Two stages with the same result: one for one world, one for lanes and for plain Python."""
+
+    def __init__(self, name: str, one: Stage, lanes: Stage) -> None:
+        super().__init__(name, one.doc, lambda: lanes.function)
+        self._one, self._lanes = one, lanes
+
+    def unit(self, scalar: Kind) -> Unit:
+        return (self._one if scalar is float64 else self._lanes).unit(scalar)
+
+
+forward_dynamics_jacobians = _OneOrLanes(
+    "forward_dynamics_jacobians", forward_dynamics_jacobians_of_one, forward_dynamics_jacobians_of_lanes
+)
 
 
 @stage
@@ -107,10 +170,7 @@ def motion_jacobians(m, c, args, d):
     """poses, velocities, accelerations -> velocities by q, v and accelerations by q, v, a of all bodies."""
     nv, rows, at = m[_NV], 6 * m[_NBODY], args[1]
     size = rows * nv
-    whole = matrix(d, at, 5 * rows, nv)
-    for i in range(5 * rows):
-        for j in range(nv):
-            whole[i, j] = 0.0
+    _clear(matrix(d, at, 5 * rows, nv))
     jacobians = motion_derivatives.MotionJacobians(
         matrix(d, at, rows, nv),
         matrix(d, at + size, rows, nv),

@@ -12,10 +12,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.jit import DISABLED, Stage
-from worldline._src.kinds import DUAL, LANES4, LANES4_OWN, LANES8, LANES8_OWN, float64
+from worldline._src.kinds import (
+    DUAL,
+    LANES4,
+    LANES4_OWN,
+    LANES8,
+    LANES8_OWN,
+    SINGLE8,
+    SINGLE8_OWN,
+    SINGLE16,
+    SINGLE16_OWN,
+    float64,
+)
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.kinds import QUATERNION_JOINTS
@@ -44,9 +56,13 @@ SCALARS: dict[str, tuple[Any, int]] = {
     "lanes8": (LANES8, 8),
     "lanes4own": (LANES4_OWN, 4),
     "lanes8own": (LANES8_OWN, 8),
+    "single8": (SINGLE8, 8),
+    "single16": (SINGLE16, 16),
+    "single8own": (SINGLE8_OWN, 8),
+    "single16own": (SINGLE16_OWN, 16),
     "dual": (DUAL, 2),
 }
-"""Name of every scalar: its compiled type and its size in doubles."""
+"""Name of every scalar: its compiled type and how many numbers it has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +167,11 @@ def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
 
 
 def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
-    from worldline._src.step.inverse_weights import has_regular_inertia, start_inertias
+    from worldline._src.step.inverse_weights import are_free_bodies, has_regular_inertia, start_inertias
     from worldline._src.step.tree_masses import tree_masses
 
+    if are_free_bodies(model):
+        return
     if has_regular_inertia(model) and not (kinematic_too and model.body_kinematic.any()):
         return
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
@@ -276,8 +294,21 @@ def _check_output(out: Any, shape: tuple[int, ...], operands: Sequence[Array], w
             raise ArgumentError(f"out of {what} must not share memory with an operand")
 
 
-def choose_scalar(lanes: int | None, worlds: int) -> str:
-    """The scalar for a number of worlds; `lanes` overrides."""
+def number_type(scalar: str) -> np.dtype:
+    """The type of the numbers that arenas of a scalar hold."""
+    return np.dtype(np.float32 if SCALARS[scalar][0].single else np.float64)
+
+
+def choose_scalar(lanes: int | None, worlds: int, dtype: DTypeLike = np.float64) -> str:
+    """The scalar for a number of worlds; `lanes` overrides.
+
+    There are no single worlds of single precision: one world has the bits that it has among others.
+    """
+    if np.dtype(dtype) == np.float32:
+        widths = {8, 2 * native_width()}
+        if lanes is not None and (not is_count(lanes) or lanes not in widths):
+            raise ArgumentError(f"lanes of float32 must be None, 8 or (with AVX-512) 16, got {lanes!r}")
+        return f"single{max(widths) if lanes is None else lanes}"
     if lanes is None:
         lanes = 1 if worlds < 2 else native_width()
     # wider vectors than the processor has are split late, and round differently from one world alone

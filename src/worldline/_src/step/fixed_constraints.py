@@ -36,7 +36,8 @@ from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.pack_pairs import pair_keys
 from worldline._src.step.scene_semantics import drives_of, servos_of, solver_of
 from worldline._src.step.single_pairs import SinglePairs
-from worldline._src.step.step_table import StepPlan, in_line, sensor_stages
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import in_line, sensor_stages
 
 MOST_ROWS = 8192
 """Rows that a fixed layout may have at once; their Jacobian is dense."""
@@ -91,22 +92,16 @@ _LANES = (
 )
 """What a fixed layout can have, by its names in a `StepPlan`."""
 
-_PLAN = StepPlan(**dict.fromkeys(_LANES, True))
-_PLANS = (_PLAN, _PLAN._replace(near_pairs=False))
-STAGES = tuple(dict.fromkeys(row.stage for plan in _PLANS for row in in_line(plan)))
-"""Every stage that worlds in lanes may need, for warming the compile cache."""
-
-_OWN = (*_LANES, "passive", "gravity_compensation")
-_OWN_PLANS = (
-    StepPlan(**dict.fromkeys(_OWN, True)),
-    StepPlan(**dict.fromkeys((*_OWN, "free_spin"), True)),
-    StepPlan(**dict.fromkeys((*_OWN, "runge_kutta"), True)),
-    # without forces, drives and rows
-    StepPlan(fixed=True),
-    _PLANS[1],
+_ALL = (*_LANES, "passive", "gravity_compensation", "free_spin")
+_FULL = StepPlan(**dict.fromkeys(_ALL, True))
+_PLANS = (
+    _FULL,
+    _FULL._replace(runge_kutta=True),
+    # stages in the place of others
+    *(_FULL._replace(**{name: False}) for name in _ALL if name != "fixed"),
 )
-OWN_STAGES = tuple(dict.fromkeys(row.stage for plan in _OWN_PLANS for row in in_line(plan)))
-"""Every stage of worlds in lanes that have parameters of their own."""
+STAGES = tuple(dict.fromkeys(row.stage for plan in _PLANS for row in in_line(plan)))
+"""Every stage that worlds in lanes may need, also with parameters of their own."""
 
 _READ = (
     *("fixed", "rows", "shapes", "read_dynamics", "read_frames", "read_poses", "read_velocities"),
@@ -355,6 +350,20 @@ class FixedConstraints(Constraints):
             found.append("joints that follow a velocity or an acceleration, or are locked")
         if found:
             raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
+
+    @property
+    def hard_parts(self) -> list[str]:
+        """Parts whose rows are so stiff that single precision has no digits left for what they act on."""
+        column, sizes = self.column, self.sizes
+        laws = np.concatenate([column.shape_law, column.pair_law])
+        found = {
+            "hard contacts": bool((laws[:, t.KIND] == t.HARD).any()),
+            "hard limits of joints": self.stops_hard,
+            "hard dry friction of joints": bool((column.friction_law[:, 2] >= 1.0).any()),
+            "motors": sizes["nmotor"] > 0,
+            "limits of speed": sizes["nspeed"] > 0,
+        }
+        return [name for name, has in found.items() if has]
 
     def _early_ends(self) -> list[str]:
         """Settings that end Newton's method of a World far from the solution, which lanes go on to."""

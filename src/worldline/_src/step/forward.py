@@ -24,7 +24,8 @@ from worldline._src.step import runner
 from worldline._src.step.evaluate import WITH_GRAVITY
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_table import MULTIBODY, StepPlan, forward_stages
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import MULTIBODY, forward_stages
 
 
 @contextmanager

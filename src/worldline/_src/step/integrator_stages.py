@@ -82,6 +82,29 @@ def variational_rows(tree, inertia, pos, vel, h, start, move, mom, a, v):
 
 
 @tree_stage
+def no_middle_forces(start):
+    """-> no forces half way but those that `variational_solve` evaluates itself."""
+    for k in range(start.a_sum.shape[0]):
+        start.a_sum[k] = constant(0.0, start.a_sum[k])
+
+
+@tree_stage
+def variational_middle(tree, h, start, move, q, v):
+    """displacement -> q, v half way."""
+    configuration.integrate(tree, start.q_start, move.displacement, constant(0.5, h), q)
+    variational.middle_velocities(move.displacement, h, v)
+
+
+@tree_stage
+def keep_middle_forces(tree, pos, link_F, tau, start, move):
+    """link forces, tau half way -> generalized forces, constant while the equations are solved again."""
+    for k in range(tau.shape[0]):
+        start.a_sum[k] = tau[k]
+    gravity_compensation.add_joint_forces(tree, pos, link_F, start.a_sum)
+    variational.solve_again(move)
+
+
+@tree_stage
 def variational_row_ends(start, move):
     """momenta of rows -> the other half of them."""
     variational.add_momenta(start.v_sum, 0.5, move.p_start)
@@ -139,6 +162,7 @@ def variational_solve(
         configuration.difference(tree, q, passive.q_rest, art.dof_u)
         for k in range(v.shape[0]):
             tau[k] = tau[k] + configuration.passive_force(passive, k, art.dof_u, v)
+            tau[k] = tau[k] + start.a_sum[k]
 
         # momenta there, what is missing from them, and the displacement that makes up for it
         momentum.momenta(tree, inertia, pos, vel, v, mom.link_H, mom.dof_p)

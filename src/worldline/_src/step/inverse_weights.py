@@ -13,6 +13,7 @@ from itertools import takewhile
 import numpy as np
 
 from worldline._src.kernels.inverse_inertia import inverse_inertias, inverse_masses
+from worldline._src.linear_algebra import dot, matmul, solve, weighted_sum
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
@@ -24,6 +25,8 @@ _REGULAR = 1e-6
 """Least diagonal entry of the Cholesky factor of a mass matrix of unit diagonal that has an inverse."""
 _LEAST = 1e-24
 """Least inertia that a degree of freedom moves, [kg or kg m^2]; rounding leaves some 1e-30 of none."""
+_ORDINARY = 1e-12
+"""Least mass [kg] and moment of inertia [kg m^2] that a look is enough for, and one over the largest."""
 _KEPT = 128
 """Degrees of freedom up to which a model keeps the arenas in which its inertias are measured."""
 _FLOATING = (int(JointType.FREE), int(JointType.DISTANCE))
@@ -42,7 +45,7 @@ def _blocks(M: Array) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(M)], strict=True))
 
 
-def _inverse(M: Array) -> Array:
+def pseudo_inverse(M: Array) -> Array:
     """The pseudo-inverse of a mass matrix, whatever the units of its degrees of freedom are."""
     inertia = np.diagonal(M)
     if inertia.min() > 0.0:
@@ -50,7 +53,7 @@ def _inverse(M: Array) -> Array:
         scales = np.outer(scale, scale)
         unit = M * scales
         if _is_regular(unit):
-            return np.linalg.inv(unit) * scales
+            return solve(unit, np.eye(len(unit))) * scales
         if inertia.max() > _WIDE * inertia.min():
             return np.linalg.pinv(unit, hermitian=True) * scales
     return np.asarray(np.linalg.pinv(M, hermitian=True), np.float64)
@@ -64,18 +67,18 @@ def _is_regular(unit: Array) -> bool:
         return False
 
 
-def _inverse_of_tree(M: Array, held: np.ndarray) -> Array:
+def _inverse_of_tree(M: Array, kinematic: np.ndarray) -> Array:
     """The inverse of the mass matrix of a tree, zero for what is held."""
     blocks = _blocks(M)
-    if len(blocks) == 1 and not held.any() and np.isfinite(M).all():
-        return _inverse(M)
+    if len(blocks) == 1 and not kinematic.any() and np.isfinite(M).all():
+        return pseudo_inverse(M)
     inverse = np.zeros(M.shape)
     for start, end in blocks:
-        free = start + np.flatnonzero(~held[start:end])
+        free = start + np.flatnonzero(~kinematic[start:end])
         # inertia beyond double precision has no inverse: a step refuses it by name, compiling does not
         if free.size and np.isfinite(M[np.ix_(free, free)]).all():
             # a degree of freedom without inertia has nothing to be scaled by
-            inverse[np.ix_(free, free)] = _inverse(M[np.ix_(free, free)])
+            inverse[np.ix_(free, free)] = pseudo_inverse(M[np.ix_(free, free)])
     return inverse
 
 
@@ -83,17 +86,17 @@ class InverseMass:
     """Inverse of `tree_masses`, tree by tree; zero where bodies are held or nothing has inertia."""
 
     def __init__(self, model: Model, masses: list[tuple[int, Array]]) -> None:
-        held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
+        kinematic = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
         self._starts: list[int] = []
         self._blocks: list[Array] = []
         known: dict[tuple[bytes, bytes], Array] = {}
         for first, M in masses:
-            still = held[first : first + len(M)]
+            fixed = kinematic[first : first + len(M)]
             # equal bodies are many in large worlds
-            key = M.tobytes(), still.tobytes()
+            key = M.tobytes(), fixed.tobytes()
             block = known.get(key)
             if block is None:
-                block = known[key] = _inverse_of_tree(M, still)
+                block = known[key] = _inverse_of_tree(M, fixed)
             self._starts.append(first)
             self._blocks.append(block)
 
@@ -108,7 +111,7 @@ class InverseMass:
         tree = np.searchsorted(self._starts, dofs, side="right") - 1
         for k in np.unique(tree).tolist():
             mine = tree == k
-            parts.append(x[mine] @ self._blocks[k][dofs[mine] - self._starts[k]])
+            parts.append(weighted_sum(x[mine], self._blocks[k][dofs[mine] - self._starts[k]]))
         return np.concatenate(parts)
 
     def square(self, dofs: np.ndarray, x: Array) -> float:
@@ -117,7 +120,7 @@ class InverseMass:
         for k in np.unique(tree).tolist():
             mine = tree == k
             at = dofs[mine] - self._starts[k]
-            total += float(x[mine] @ self._blocks[k][np.ix_(at, at)] @ x[mine])
+            total += dot(x[mine], matmul(self._blocks[k][np.ix_(at, at)], x[mine]))
         return total
 
 
@@ -203,6 +206,24 @@ def has_regular_inertia(model: Model) -> bool:
     """Whether every motion that is not prescribed obviously has inertia at the start."""
     inverse_weights(model)
     return bool(model.inertia_scratch["is_regular"])
+
+
+def are_free_bodies(model: Model) -> bool:
+    """Whether every joint is the free joint of a single body with ordinary mass and inertia.
+
+    The mass matrix of such a body, with m its mass, r its centre of mass and I its inertia about that, is
+    [[m 1, -m r x], [m r x, I - m r x r x]]. Its Schur complement is I: it has an inverse where m and I have.
+    Far from the limits of `has_regular_inertia`, this says so without measuring and compiling.
+    """
+    if (model.joint_type != int(JointType.FREE)).any() or (model.joint_parent >= 0).any():
+        return False
+    mass, r = model.body_mass[model.joint_child], model.body_com[model.joint_child]
+    inertia = model.body_inertia[model.joint_child]
+    if not (np.isfinite(inertia).all() and (mass > _ORDINARY).all() and (mass < 1.0 / _ORDINARY).all()):
+        return False
+    moments = np.linalg.eigvalsh(inertia)
+    most = np.maximum(moments[:, -1], mass * (r * r).sum(axis=1))
+    return bool(((moments[:, 0] > 1e-4 * most) & (most > _ORDINARY) & (most < 1.0 / _ORDINARY)).all())
 
 
 def _joints_of(model: Model, *types: int) -> list[int]:

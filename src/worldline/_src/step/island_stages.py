@@ -407,6 +407,9 @@ def solve_swept(chain, a_target, memory, island_rows, work, sweeps, solution, re
 wake_disturbed = constraint_stage.of(
     sleeping.wake_disturbed, "forces on bodies, commands, actuators -> who is awake.", speed="v_target"
 )
+rest_in_place = constraint_stage.of(
+    sleeping.rest_in_place, "who sleeps -> no displacement and no momenta of them."
+)
 fall_asleep = constraint_stage.of(sleeping.fall_asleep, "v -> who sleeps, v of those zero.", island="islands")
 
 

@@ -17,10 +17,11 @@ from worldline._src.errors import CapabilityError
 from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import user_stages
-from worldline._src.step.evaluate import SCALARS, choose_scalar
+from worldline._src.step.evaluate import choose_scalar
 from worldline._src.step.lane_rows import spread_over
 from worldline._src.step.lane_runner import MARKS, lane_runner, program_table, set_table
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER, StepPlan, sensor_stages
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER, sensor_stages
 from worldline._src.step.user_elements import UserElements
 from worldline._src.step.user_tables import UserTables, kind_of
 
@@ -56,8 +57,7 @@ class LaneElements:
 
     def with_arenas(self, sets: list[tuple[Any, ...]], scalar: str) -> list[tuple[Any, ...]]:
         """Sets of arenas of a group of worlds with that of the kernels."""
-        tables, width = self.tables, SCALARS[scalar][1]
-        wide = spread_over(tables.d, width)
+        tables, wide = self.tables, spread_over(self.tables.d, scalar)
         args = tables.arguments(kind_of(scalar))
         args[user_stages.TREES] = address_of(sets[MULTIBODY][3])
         args[user_stages.ROWS] = address_of(sets[CONSTRAINT][3])

@@ -26,7 +26,8 @@ from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.followed_model import FollowedModel
-from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY, StepPlan
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY
 
 if TYPE_CHECKING:
     from worldline._src.step.lane_simulation import LaneSimulation

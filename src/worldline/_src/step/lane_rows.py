@@ -15,6 +15,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.divergence import ACCELERATION, ACTIVATION, FORCE, POSITION, VELOCITY
+from worldline._src.step.evaluate import SCALARS, number_type
 from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER
 
 if TYPE_CHECKING:
@@ -111,8 +112,12 @@ def checked_parts(model: Model, constraints: FixedConstraints) -> np.ndarray:
     )
 
 
-def spread_over(numbers: np.ndarray, width: int) -> np.ndarray:
+def spread_over(numbers: np.ndarray, scalar: str) -> np.ndarray:
     """An arena of one world as that of a group of lanes, the same numbers in every lane."""
-    wide = aligned_zeros(len(numbers) * width)
+    width, dtype = SCALARS[scalar][1], number_type(scalar)
+    wide = aligned_zeros(len(numbers) * width, dtype)
+    if dtype == np.float32:
+        most = float(np.finfo(dtype).max)
+        numbers = np.clip(numbers, -most, most)
     wide.reshape(-1, width)[:] = numbers[:, None]
     return wide

@@ -16,7 +16,7 @@ import numpy as np
 
 from worldline._src.jit import DISABLED, Stage, entry, inline, outline
 from worldline._src.kernels.constraints.tables import SHORT
-from worldline._src.kinds import LANES4, LANES8, float64, int64
+from worldline._src.kinds import LANES4, LANES8, SINGLE8, SINGLE16, float32, float64, int64
 from worldline._src.scalar import memory
 from worldline._src.step.evaluate import stage_addresses
 from worldline._src.step.runner import beyond, call_on_set, first_beyond, within
@@ -55,42 +55,42 @@ def _collect(d, width, at, n, x, start, stride, w, last, done):
 
 
 @outline
-def _save(sets, state, width):
+def _save(sets, state, width, number):
     """Copy the state of a group to where a diverged step is put back from: the last of the sets."""
-    saved = memory.address_as(sets[sets.shape[0] - 1, 3], float64)
+    saved = memory.address_as(sets[sets.shape[0] - 1, 3], number)
     for p in range(state.shape[0]):
         n = state[p, _COUNT] * width
-        d = memory.vector(memory.address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
+        d = memory.vector(memory.address_as(sets[state[p, _SET], 3], number), state[p, _AT] * width, n)
         copy = memory.vector(saved, state[p, _START] * width, n)
         for k in range(n):
             copy[k] = d[k]
 
 
 @outline
-def _put_back(sets, state, width, lane):
+def _put_back(sets, state, width, number, lane):
     """The inverse of `_save` for one world of a group."""
-    saved = memory.address_as(sets[sets.shape[0] - 1, 3], float64)
+    saved = memory.address_as(sets[sets.shape[0] - 1, 3], number)
     for p in range(state.shape[0]):
         n = state[p, _COUNT] * width
-        d = memory.vector(memory.address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
+        d = memory.vector(memory.address_as(sets[state[p, _SET], 3], number), state[p, _AT] * width, n)
         copy = memory.vector(saved, state[p, _START] * width, n)
         for k in range(lane, n, width):
             d[k] = copy[k]
 
 
 @outline
-def _good(sets, checks, limits, width):
+def _good(sets, checks, limits, width, number):
     """Whether every number that is checked is within its limit in all worlds of a group."""
     good = True
     for r in range(checks.shape[0]):
         n = checks[r, _COUNT] * width
-        d = memory.vector(memory.address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n)
+        d = memory.vector(memory.address_as(sets[checks[r, _SET], 3], number), checks[r, _AT] * width, n)
         good &= within(d, 0, n, limits[r])
     return good
 
 
 @outline
-def _judge(sets, checks, limits, width, lane, mark_io):
+def _judge(sets, checks, limits, width, number, lane, mark_io):
     """Note the first number of a world that is beyond its limit; returns 0 when there is none.
 
     1 when the step is kept although one is, 2 when it is lost.
@@ -98,7 +98,7 @@ def _judge(sets, checks, limits, width, lane, mark_io):
     for r in range(checks.shape[0]):
         n = checks[r, _COUNT]
         d = memory.vector(
-            memory.address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n * width
+            memory.address_as(sets[checks[r, _SET], 3], number), checks[r, _AT] * width, n * width
         )
         k = beyond(d, lane, n, width, limits[0, r])
         if k >= 0:
@@ -106,7 +106,7 @@ def _judge(sets, checks, limits, width, lane, mark_io):
             for q in range(checks.shape[0]):
                 m = checks[q, _COUNT]
                 e = memory.vector(
-                    memory.address_as(sets[checks[q, _SET], 3], float64), checks[q, _AT] * width, m * width
+                    memory.address_as(sets[checks[q, _SET], 3], number), checks[q, _AT] * width, m * width
                 )
                 lost |= beyond(e, lane, m, width, limits[1, q]) >= 0
             if lost or mark_io[STATUS] == 0.0:
@@ -117,19 +117,19 @@ def _judge(sets, checks, limits, width, lane, mark_io):
 
 
 @outline
-def _settle(sets, state, checks, limits, width, marks_io):
+def _settle(sets, state, checks, limits, width, number, marks_io):
     """After a step of a group: count it, and put back the worlds in which it diverged."""
-    good = _good(sets, checks, limits[0], width)
+    good = _good(sets, checks, limits[0], width, number)
     for lane in range(marks_io.shape[0]):
         mark = marks_io[lane]
         if mark[STATUS] != FROZEN and not good:
-            verdict = _judge(sets, checks, limits, width, lane, mark)
+            verdict = _judge(sets, checks, limits, width, number, lane, mark)
             if verdict == 2:
                 mark[STATUS] = FROZEN
             elif verdict == 1:
                 mark[STATUS] = NOTED
         if mark[STATUS] == FROZEN:
-            _put_back(sets, state, width, lane)
+            _put_back(sets, state, width, number, lane)
         mark[STEPS] += 1.0
 
 
@@ -165,13 +165,13 @@ def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, m
         _enter(sets, inputs, u, w)
         short = False
         for _ in range(steps):
-            _save(sets, state, 1)
+            _save(sets, state, 1, float64)
             for k in range(program.shape[0]):
                 call_on_set(program[k, 0], sets, program[k, 1], float64)
             short = _is_short(sets, marks[w : w + 1])
             if short:
                 break
-            _settle(sets, state, checks, limits, 1, marks[w : w + 1])
+            _settle(sets, state, checks, limits, 1, float64, marks[w : w + 1])
         for p in range(0 if short else state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
             d = memory.vector(memory.address_as(sets[state[p, _SET], 3], float64), 0, at + n)
@@ -190,7 +190,7 @@ def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, m
 
 
 @inline
-def _move(sets, parts, x, scalar, width, w, last, outward):
+def _move(sets, parts, x, scalar, number, width, w, last, outward):
     """Copy rows of `width` worlds into their arenas or out of them; squares are transposed in registers."""
     for p in range(parts.shape[0]):
         address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
@@ -203,7 +203,7 @@ def _move(sets, parts, x, scalar, width, w, last, outward):
                 else:
                     memory.gather_block(data, at + done, flat, row, stride)
                 done += width
-        d = memory.vector(memory.address_as(address, float64), 0, (at + n) * width)
+        d = memory.vector(memory.address_as(address, number), 0, (at + n) * width)
         if outward:
             _collect(d, width, at, n, flat, start, stride, w, last, done)
         else:
@@ -212,9 +212,9 @@ def _move(sets, parts, x, scalar, width, w, last, outward):
 
 @inline
 def _advance_lanes(
-    program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, scalar, width
+    program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, scalar, number, width
 ):
-    """`steps` steps of worlds `low` to `high`, `width` at a time.
+    """`steps` steps of worlds `low` to `high`, `width` at a time; `number` is what scalars consist of.
 
     program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set, last
     that of room for the state before a step. state, inputs, own: which parts of the rows of x, read and
@@ -225,33 +225,59 @@ def _advance_lanes(
     for a step keep their rows and are marked.
     """
     for w in range(low, high, width):
-        _move(sets, own, y, scalar, width, w, high - 1, False)
-        _move(sets, state, x, scalar, width, w, high - 1, False)
-        _move(sets, inputs, u, scalar, width, w, high - 1, False)
+        _move(sets, own, y, scalar, number, width, w, high - 1, False)
+        _move(sets, state, x, scalar, number, width, w, high - 1, False)
+        _move(sets, inputs, u, scalar, number, width, w, high - 1, False)
         short, group = False, marks[w : min(w + width, high)]
         for _ in range(steps):
-            _save(sets, state, width)
+            _save(sets, state, width, number)
             for k in range(program.shape[0]):
                 call_on_set(program[k, 0], sets, program[k, 1], scalar)
             short = _is_short(sets, group)
             if short:
                 break
-            _settle(sets, state, checks, limits, width, group)
+            _settle(sets, state, checks, limits, width, number, group)
         if not short:
-            _move(sets, state, x, scalar, width, w, high - 1, True)
+            _move(sets, state, x, scalar, number, width, w, high - 1, True)
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes4)")
 def _advance_lanes4(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
     _advance_lanes(
-        program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, LANES4, 4
+        *(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps),
+        LANES4,
+        float64,
+        4,
     )
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes8)")
 def _advance_lanes8(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
     _advance_lanes(
-        program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, LANES8, 8
+        *(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps),
+        LANES8,
+        float64,
+        8,
+    )
+
+
+@entry(signature=_SIGNATURE, label="the loop over steps of worlds (single8)")
+def _advance_single8(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
+    _advance_lanes(
+        *(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps),
+        SINGLE8,
+        float32,
+        8,
+    )
+
+
+@entry(signature=_SIGNATURE, label="the loop over steps of worlds (single16)")
+def _advance_single16(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
+    _advance_lanes(
+        *(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps),
+        SINGLE16,
+        float32,
+        16,
     )
 
 
@@ -288,7 +314,13 @@ def _settle_python(sets, checks, limits, mark):
     mark[STEPS] += 1.0
 
 
-RUNNERS = {"float": _advance_float, "lanes4": _advance_lanes4, "lanes8": _advance_lanes8}
+RUNNERS = {
+    "float": _advance_float,
+    "lanes4": _advance_lanes4,
+    "lanes8": _advance_lanes8,
+    "single8": _advance_single8,
+    "single16": _advance_single16,
+}
 
 
 def lane_runner(scalar: str) -> Any:

@@ -16,7 +16,7 @@ from worldline._src.kernels.sensors import tables as t
 from worldline._src.model.model import Model
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
-from worldline._src.step.evaluate import SCALARS, choose_scalar, in_threads
+from worldline._src.step.evaluate import SCALARS, choose_scalar, in_threads, number_type
 from worldline._src.step.lane_room import grown
 from worldline._src.step.lane_rows import spread_over
 from worldline._src.step.lane_runner import MARKS, lane_runner, program_table, set_table
@@ -113,8 +113,8 @@ class LaneSensing:
         width, sets = SCALARS[scalar][1], self.sim.arenas(scalar)
         constants, own = self.sim._own.sets(sets), []
         for m, c, args, d in self._tables.arenas():
-            own.append((m, c, args.copy(), spread_over(d, width)))
+            own.append((m, c, args.copy(), spread_over(d, scalar)))
         sets += [sets[MULTIBODY]] * (SENSOR - len(sets))
         sets = [*connected(sets, own, has_rows=True), *constants]
-        sets.append((*sets[MULTIBODY][:3], aligned_zeros(numbers * width)))
+        sets.append((*sets[MULTIBODY][:3], aligned_zeros(numbers * width, number_type(scalar))))
         return sets, set_table(sets)

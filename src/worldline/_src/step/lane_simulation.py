@@ -12,31 +12,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from worldline._src import errors
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.packed_rows import LANES
-from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.memory import address_of, aligned_zeros
-from worldline._src.spatial.poses import Array, numbers, read_only
+from worldline._src.scalar.memory import aligned_zeros
+from worldline._src.spatial.poses import Array, read_only
 from worldline._src.step import evaluate, stepping
 from worldline._src.step.array_views import ArrayView
 from worldline._src.step.divergence import LARGEST, DivergencePolicy, Diverging, failure_of, limits_of
 from worldline._src.step.fixed_constraints import FixedConstraints, FixedRoom
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
+from worldline._src.step.lane_arenas import group_arenas
 from worldline._src.step.lane_elements import LaneElements
 from worldline._src.step.lane_parameters import LaneParameters
+from worldline._src.step.lane_precision import precision_of, require_precision, tolerance_of
 from worldline._src.step.lane_room import dense_kept, with_growth
-from worldline._src.step.lane_rows import checked_parts, row_parts, rows_of, spread_over
+from worldline._src.step.lane_rows import checked_parts, row_parts, rows_of
 from worldline._src.step.lane_runner import (
     FRAME,
     FROZEN,
@@ -53,9 +54,12 @@ from worldline._src.step.lane_runner import (
 from worldline._src.step.lane_sensing import LaneSensing, SensorNoise, scene_noise
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, semantics_of
-from worldline._src.step.step_table import USER, StepPlan, stages_of
+from worldline._src.step.step_table import USER, stages_of
 from worldline._src.step.thread_guard import ThreadGuard, between_steps, exclusive_step
 from worldline._src.step.user_elements import UserElements
+
+if TYPE_CHECKING:
+    from worldline._src.step.step_plan import StepPlan
 
 _FROZEN = "the world is frozen as it was before it"
 
@@ -100,13 +104,19 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
             actuator depends on its rate; that of the scene when None, semi-implicit without a scene.
         sweeps: most passes of Gauss-Seidel over the rows of a step; `constraint_solver_iterations` of the
             scene when None, 100 without a scene.
-        tolerance: passes end when no acceleration along a row changes by more than this share of gravity. It
-            is a measure of its own: tolerances and line searches of a scene are those of Newton's method in a
-            `Simulation`, which lanes solve to the end; settings that end it early are refused.
+        tolerance: passes end when no acceleration along a row changes by more than this share of gravity;
+            1e-6 when None, in single precision 1e-5, which is the least there. It is a measure of its own:
+            tolerances and line searches of a scene are those of Newton's method in a `Simulation`, which
+            lanes solve to the end; settings that end it early are refused.
         divergence_policy: what happens to worlds that diverge; as the scene says when None.
         divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
             says when None, which is 1e10 unless it says otherwise.
         elements: kernels that run within steps; see `World.add_controller`.
+        dtype: float64, or float32 for steps in single precision, twice as many worlds in each instruction.
+            All arrays stay float64; those of the state hold numbers of single precision after a step, and
+            what was written is rounded when a step begins. Readings of sensors and contacts are computed from
+            the state in double precision. Hard contacts, limits and friction, kernels within steps and plain
+            Python are refused in single precision.
 
     Example:
         >>> import numpy as np
@@ -149,10 +159,11 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         time_step: float | None = None,
         integration_family: stepping.MultibodyIntegrationFamily | str | None = None,
         sweeps: int | None = None,
-        tolerance: float = 1e-6,
+        tolerance: float | None = None,
         divergence_policy: DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
         elements: UserElements | None = None,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         errors.require_kind(model, Model, "model", "LaneSimulation")
         if not evaluate.is_count(worlds) or worlds < 1:
@@ -161,9 +172,8 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
             sweeps = 100 if model.option is None else max(model.option.constraint_solver_iterations, 1)
         if not evaluate.is_count(sweeps) or sweeps < 1:
             raise errors.ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
-        tolerance = float(numbers(tolerance, (), "tolerance"))
-        if tolerance < 0.0:
-            raise errors.ArgumentError(f"tolerance must be finite and not negative, got {tolerance!r}")
+        self._dtype = precision_of(dtype, "LaneSimulation")
+        tolerance = tolerance_of(tolerance, self._dtype)
         h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         asked = semantics_of(model)
         family = asked.family if integration_family is None else integration_family
@@ -196,11 +206,17 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
                 f"steps in lanes have no integration family '{self.family.value}' for actuators whose force "
                 "depends on their rate; step worlds one at a time"
             )
+        require_precision(self._dtype, self.constraints, self._elements)
         self._marks = np.zeros((self.worlds, MARKS))
         self._frozen_rows: dict[int, Array] = {}
         self._last_failures: tuple[errors.StepFailure, ...] = ()
         self._prepare()
         self._lay_out_rows()
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision of steps, float64 or float32."""
+        return self._dtype
 
     def __repr__(self) -> str:
         return f"LaneSimulation({self.worlds} worlds, {self.model.body_count} bodies, frame {self.frame})"
@@ -295,36 +311,13 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         """Arenas for a group of worlds, those of their own constants, and room for rows of state."""
         sets = self.arenas(scalar)
         sets += self._own.sets(sets)
-        saved = aligned_zeros(numbers * evaluate.SCALARS[scalar][1])
+        saved = aligned_zeros(numbers * evaluate.SCALARS[scalar][1], evaluate.number_type(scalar))
         sets.append((self._index, self._constant, evaluate.WITH_GRAVITY, saved))
         return sets
 
     def arenas(self, scalar: str) -> list[tuple[np.ndarray, ...]]:
         """New arenas for a group of worlds: of trees, of rows, and of collision where there are shapes."""
-        width, block, collision = (
-            evaluate.SCALARS[scalar][1],
-            self.constraints.block,
-            self.constraints.collision,
-        )
-
-        def spread(numbers: np.ndarray) -> np.ndarray:
-            return spread_over(numbers, width)
-
-        # constants that worlds do not have of their own are shared by all groups
-        constants = spread if self._own.any else lambda numbers: numbers
-        trees, constant, args = spread(self._data), constants(self._constant), block.args.copy()
-        rows = block.m, constants(block.c), args, spread(block.d)
-        sets = [(self._index, constant, evaluate.WITH_GRAVITY, trees), rows]
-        args[t.TREE_C], args[t.TREE_D] = address_of(constant), address_of(trees)
-        args[block.m[t.TABLE.entry["packed_end"]] + LANES] = width
-        if collision is not None:
-            own, found = collision.args.copy(), spread(collision.d)
-            args[t.COLLISION_ARGS], args[t.COLLISION_D] = address_of(own), address_of(found)
-            if self.constraints.single is not None:
-                pairs = self.constraints.sizes["ncontact"] // PAIR_CONTACTS
-                self._alive.append(self.constraints.single.connect(width, pairs, own))
-            sets.append((collision.m, constants(collision.c), own, found))
-        return sets if self.elements is None else self.elements.with_arenas(sets, scalar)
+        return group_arenas(self, scalar)
 
     # ---- parameters
 
@@ -592,7 +585,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
 
     def advance(self, n: int, share: Share | None, lanes: int | None = None) -> None:
         """Make `n` steps of every world, with the work shared out by `share`, or by this thread when None."""
-        scalar = evaluate.choose_scalar(lanes, self.worlds)
+        scalar = evaluate.choose_scalar(lanes, self.worlds, self._dtype)
         for name, rows in (("state", self._state), ("inputs", self._inputs)):
             if not np.isfinite(rows, out=self._finite[: rows.size].reshape(rows.shape)).all():
                 world = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
@@ -687,7 +680,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
 
 
 _SETTINGS = (
-    *("model", "worlds", "family", "_h", "_most_sweeps", "_tolerance", "_policy", "_limit"),
+    *("model", "worlds", "family", "_h", "_most_sweeps", "_tolerance", "_policy", "_limit", "_dtype"),
     *("_last_failures", "_frozen_rows", "_elements", "_room_size", "_noise"),
 )
 _NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_start_row")

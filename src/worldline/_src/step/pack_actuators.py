@@ -10,6 +10,7 @@ import numpy as np
 
 from worldline._src.kernels import transmissions as holds
 from worldline._src.kernels.constraints.tables import ConstraintColumns
+from worldline._src.linear_algebra import norm
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
 from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
@@ -146,7 +147,7 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     for row in np.flatnonzero(muscle).tolist():
         if not np.isfinite(lengths[row]).all():
             lengths[row] = muscle_range(model, int(working[row]))
-        felt = max(float(np.linalg.norm(inverse.times(*row_of(column, "act", row)))), 1e-15)
+        felt = max(norm(inverse.times(*row_of(column, "act", row))), 1e-15)
         for parameters, given in ((column.act_gain, table.gain), (column.act_bias, table.bias)):
             force, scale = given[working[row], 2:4]
             parameters[row, 2] = force if force >= 0.0 else scale / felt

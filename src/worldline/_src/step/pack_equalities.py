@@ -20,6 +20,7 @@ from worldline._src.kernels.constraints.equality.rows import (
     ON,
     VELOCITY,
 )
+from worldline._src.linear_algebra import dot, unit_vector
 from worldline._src.model.constraint_tables import ClosureFamily, Equalities, LoopJoints
 from worldline._src.model.equality_kinds import KERNEL_KINDS, EqualityKind
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
@@ -224,10 +225,9 @@ def _couplers(model: Model) -> list[Equality]:
 
 def _frame(axis: Array, near: Array | None = None) -> Array:
     """A rotation (as a pose) whose z axis is the given one, and whose x axis is near another."""
-    z = np.asarray(axis, np.float64) / np.linalg.norm(axis)
+    z = unit_vector(np.asarray(axis, np.float64))
     helper = np.eye(3)[int(np.argmin(np.abs(z)))] if near is None else np.asarray(near, np.float64)
-    x = helper - z * float(helper @ z)
-    x /= np.linalg.norm(x)
+    x = unit_vector(helper - z * dot(helper, z))
     return np.concatenate([np.zeros(3), quaternion(np.column_stack([x, np.cross(z, x), z]))])
 
 

@@ -10,8 +10,11 @@ import numpy as np
 
 from worldline._src.kernels.constraints.motor.rows import MIMIC, SERVO
 from worldline._src.kernels.constraints.tables import ConstraintColumns
+from worldline._src.linear_algebra import matmul
 from worldline._src.model.model import Model
 from worldline._src.scalar.columns import Block
+from worldline._src.scene.assets.rotations import rotation_matrix
+from worldline._src.scene.mass_properties import principal_axes
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_anchors import Anchors
@@ -83,10 +86,10 @@ def pack_fluid(model: Model, column: ConstraintColumns, option: SimulateOption) 
         mass = float(model.body_mass[b])
         if link == 0 or mass <= 0.0:
             continue
-        moments, axes = np.linalg.eigh(model.body_inertia[b])
+        moments, rotation = principal_axes(model.body_inertia[b])
         widths = np.sqrt(np.maximum(moments.sum() - 2.0 * moments, 1e-15) / mass * 6.0)
         boxes[link, :3] = widths
-        boxes[link, 3:] = (turn[link].reshape(3, 3) @ axes).reshape(9)
+        boxes[link, 3:] = matmul(turn[link].reshape(3, 3), rotation_matrix(rotation)).reshape(9)
 
 
 class MotorPacker(Packer):

@@ -33,7 +33,8 @@ from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.collision_rows import collision_shape
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.pack_anchors import Anchors, link_pose
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, SENSOR, StepPlan
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, SENSOR
 from worldline._src.step.unknown_forces import unknown_forces
 
 
@@ -118,8 +119,8 @@ def group_of(table: Sensors, k: int) -> Group:
     if kind is SensorKind.DISTANCE or table.ray_start[k] < table.ray_start[k + 1]:
         return Group.SHAPES
     if kind is SensorKind.JOINT:
-        still = ("joint_position", "joint_velocity", "ball_quaternion", "ball_angular_velocity")
-        return Group.STATE if word in still else Group.DYNAMICS
+        of_state = ("joint_position", "joint_velocity", "ball_quaternion", "ball_angular_velocity")
+        return Group.STATE if word in of_state else Group.DYNAMICS
     if kind in (SensorKind.CONTACT, SensorKind.TOUCH, SensorKind.ACTUATOR, SensorKind.TENDON, SensorKind.IMU):
         return Group.DYNAMICS
     dynamic = ("force", "torque", "accelerometer", "potential_energy")
@@ -339,7 +340,7 @@ class SensorTables:
                 raise CapabilityError("a site of the world carries nothing that could be measured")
             unknown = unknown_forces(self.model)
             if unknown:
-                raise CapabilityError(f"forces within a body are not known beside {', '.join(unknown)}")
+                raise CapabilityError(f"forces within a body are not available with {', '.join(unknown)}")
             quantity = t.FORCE if word is types.SiteSensorType.Force else t.TORQUE
             self._add("force", (at, quantity, frame, *self._subtree_links(body)))
 

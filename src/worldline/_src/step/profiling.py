@@ -73,8 +73,7 @@ class WorldStepProfile(NamedTuple):
         >>> from worldline import simulation as sx
         >>> world = sx.World()
         >>> box = world.add_rigid_body("box")
-        >>> world.step_profiling_enabled = True
-        >>> world.step(n=3)
+        >>> world.step(options=sx.StepOptions(n=3, profile=True))
         >>> profile = world.last_step_profile
         >>> profile.frame, profile.step_count, profile.get_stage("positions").calls
         (3, 1, 1)

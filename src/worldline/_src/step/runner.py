@@ -11,11 +11,13 @@ the result does not depend on how worlds are grouped.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from worldline._src.errors import BusyError
 from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kinds import DUAL, LANES4, LANES8, float64, int64
@@ -127,6 +129,45 @@ def _run_float(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
         for k in range(n):
             out[w * n + k] = d[result + k]
     return -1
+
+
+@entry(signature=_INTS, label="a bound call")
+def _run_bound(call):
+    """One world, with the addresses of arrays that were checked when they were bound; see `_addresses`.
+
+    Returns the number of the first operand that is not finite, or -1.
+    """
+    program, d = memory.vector(memory.address_as(call[0], int64), 0, call[1]), call[5]
+    table = memory.vector(memory.address_as(call[6], int64), 0, 10)
+    for k in range(4):
+        x = memory.vector(memory.address_as(call[7 + k], float64), 0, table[5 + k])
+        if _bad_row(x, table[5 + k]) >= 0:
+            return k
+    for k in range(4):
+        if table[k] >= 0:
+            x = memory.vector(memory.address_as(call[7 + k], float64), 0, table[5 + k])
+            y = memory.vector(memory.address_as(d, float64), table[k], table[5 + k])
+            for j in range(x.shape[0]):
+                y[j] = x[j]
+    for k in range(program.shape[0]):
+        memory.call_stage(
+            program[k],
+            memory.address_as(call[2], int64),
+            memory.address_as(call[3], float64),
+            memory.address_as(call[4], int64),
+            memory.address_as(d, float64),
+        )
+    result = memory.vector(memory.address_as(d, float64), table[4], table[9])
+    out = memory.vector(memory.address_as(call[11], float64), 0, table[9])
+    for k in range(out.shape[0]):
+        out[k] = result[k]
+    return -1
+
+
+def _addresses(call: tuple[Any, ...]) -> np.ndarray:
+    """Addresses of the arrays of a call, without those that say which worlds it is for."""
+    program, *arrays = call[:-1]
+    return np.array([program.ctypes.data, len(program), *(one.ctypes.data for one in arrays)], np.int64)
 
 
 @outline
@@ -388,8 +429,30 @@ def once(advance: Any, call: tuple[Any, ...]) -> Callable[[], int]:
 
 
 def bound(call: tuple[Any, ...]) -> Callable[[], int]:
-    """The loop over one world with these operands, which returns -1 or what `first_bad` does."""
-    return functools.partial(_run_python, *call) if DISABLED else _run_float.bound(*call)
+    """The loop over one world with these operands, which returns -1 or the number of one that is not finite.
+
+    The operands live as long as what is returned.
+    """
+    if DISABLED:
+        return _one_at_a_time(functools.partial(_run_python, *call))
+    made = _run_bound.bound(_addresses(call))
+    made.operands = call  # type: ignore[attr-defined]
+    return made
+
+
+def _one_at_a_time(run: Callable[[], int]) -> Callable[[], int]:
+    """A call that refuses a second thread, which plain Python lets in, and compiled code does not."""
+    lock = threading.Lock()
+
+    def call() -> int:
+        if not lock.acquire(blocking=False):
+            raise BusyError("another thread is inside this bound call; bind one for each thread")
+        try:
+            return run()
+        finally:
+            lock.release()
+
+    return call
 
 
 def runner(name: str) -> Any:

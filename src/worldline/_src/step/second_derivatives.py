@@ -78,7 +78,7 @@ def inverse_dynamics_second_derivatives(
         """From [world, k, i, j] to [..., i, j, k]."""
         return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(*batch, n, n, n)
 
-    still = np.zeros_like(v)
+    at_rest = np.zeros_like(v)
     dq_dq = np.zeros((worlds, n, n, n))
     for weight, steps in zip(_WEIGHTS, range(-4, 5), strict=True):
         if weight:
@@ -86,8 +86,8 @@ def inverse_dynamics_second_derivatives(
             away = np.broadcast_to(steps * _STEP * unit, (worlds, n, n)).reshape(worlds * n, n)
             moved = integrate(model, rows, away).reshape(worlds, n, -1)
             dq_dq += weight / _STEP * first(moved, v, a).dtau_dq
-    flat = first(at, still, still)
-    dqd_dqd = first(at, unit, still).dtau_dqd - flat.dtau_dqd
-    dq_dqdd = first(at, still, unit).dtau_dq - flat.dtau_dq
+    flat = first(at, at_rest, at_rest)
+    dqd_dqd = first(at, unit, at_rest).dtau_dqd - flat.dtau_dqd
+    dq_dqdd = first(at, at_rest, unit).dtau_dq - flat.dtau_dq
     dq_dqd = 0.5 * (first(at, v + unit, a).dtau_dq - first(at, v - unit, a).dtau_dq)
     return InverseDynamicsSecondDerivatives(*map(by_row, (dq_dq, dqd_dqd, dq_dqd, dq_dqdd)))

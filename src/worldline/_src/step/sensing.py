@@ -294,8 +294,8 @@ class Sensing:
             unknown = self._unknown()
             if unknown:
                 label, word = self.tables.table.label[k], self.tables.table.word[k]
-                beside = ", ".join(unknown)
-                return f"sensor '{label}' ({word}): forces within a body are not known beside {beside}"
+                names = ", ".join(unknown)
+                return f"sensor '{label}' ({word}): forces within a body are not available with {names}"
         return known or ""
 
     def one(self, k: int, time: float, key: object = None) -> Array:

@@ -33,7 +33,8 @@ from worldline._src.step.portions import portions
 from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, semantics_of
-from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, USER, StepPlan, stages_of
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, USER, stages_of
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
 from worldline._src.step.user_elements import StepContext, UserElements
 from worldline._src.step.user_run import UserRun
@@ -519,14 +520,6 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         self.elements.require_family(plan, self.family.value)
         if self.constraints is None:
             return plan
-        if self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
-            if missing := self.constraints.parts_without_momenta:
-                parts = ", ".join(missing)
-                raise errors.CapabilityError(
-                    f"integration family '{self.family.value}' does not have {parts}"
-                )
-            if self.constraints.has_loops_only:
-                return plan._replace(closed_loops=True)
         speeds = (
             self.family is stepping.MultibodyIntegrationFamily.IMPLICIT_VELOCITY
             and self.constraints.has_gains

@@ -14,7 +14,8 @@ from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import island_stages as i
 from worldline._src.step.step_collision import family_links
-from worldline._src.step.step_table import TABLE, StepPlan, called_stages
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import TABLE, called_stages
 
 
 def compile_soon(plan: StepPlan, families: list[int]) -> None:

@@ -38,8 +38,9 @@ from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.island_stages import mass_of_island, solve_islands
 from worldline._src.step.parameter_step import ConstantSlopes, ParameterStep
 from worldline._src.step.simulation import Simulation
+from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_snapshot import Snapshot
-from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, TABLE, USER, Phase, StepPlan, may_hold
+from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, TABLE, USER, Phase, may_hold
 
 _REFUSED = {
     "variational": "the variational family",
@@ -233,7 +234,9 @@ class StepTangent:
         analytic = None if relaxed or not takes(seeds) else self._analytic_step(kept)
         if analytic is not None:
             every = np.arange(2 * sim.model.joint_dof_count + len(sim.activation))
-            return Sensitivities(self._checked(*analytic.columns(seeds, every)), sim.model.joint_dof_count)
+            return Sensitivities(
+                self._checked(analytic, *analytic.columns(seeds, every)), sim.model.joint_dof_count
+            )
         duals = self._dual_step(kept, relaxed)
         self._present.take()
         try:
@@ -271,12 +274,14 @@ class StepTangent:
     def columns(self, seeds: Seeds, tangent: np.ndarray) -> Array | None:
         """Rows `tangent` of `differentiate`, where the step has analytic derivatives; else None."""
         analytic = self._analytic_step(self.kept)
-        return None if analytic is None else self._checked(*analytic.columns(seeds, tangent))
+        return None if analytic is None else self._checked(analytic, *analytic.columns(seeds, tangent))
 
     def along(self, terms: np.ndarray, values: Array, columns: int, tangent: np.ndarray) -> Array | None:
         """The same by changes: `SOURCES`, number and column of each, (n, 3), and their values."""
         analytic = self._analytic_step(self.kept)
-        return None if analytic is None else self._checked(*analytic.along(terms, values, columns, tangent))
+        if analytic is None:
+            return None
+        return self._checked(analytic, *analytic.along(terms, values, columns, tangent))
 
     def gradient(self, given: Array, tangent: np.ndarray, controls: np.ndarray) -> Array | None:
         """The gradient by what the last step began with, where it has analytic derivatives; else None.
@@ -285,13 +290,23 @@ class StepTangent:
         `SOURCES` and number of each, (n, 2).
         """
         analytic = self._analytic_step(self.kept)
-        return None if analytic is None else self._checked(*analytic.gradient(given, tangent, controls))
+        return (
+            None
+            if analytic is None
+            else self._checked(analytic, *analytic.gradient(given, tangent, controls))
+        )
 
-    @staticmethod
-    def _checked(made: Array, off: float) -> Array:
+    def _checked(self, analytic: AnalyticStep, made: Array, off: float) -> Array:
         """What was made, of a step that solved its rows."""
+        self._require_solved(analytic)
         _refuse(off, _SAME)
         return made
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether the last step has analytic derivatives, and contacts that are stiff beside inertias."""
+        made = self._analytic_step(self.kept)
+        return made is not None and made.is_stiff
 
     @property
     def is_analytic(self) -> bool:
@@ -444,13 +459,13 @@ def _replay(sim: Simulation, start: dict[str, Array]) -> Outcome | None:
         if stage is solve_islands:
             assert constraints is not None
             sets += _active_set(sim)
-            if dual.obeys_coulomb(constraints):
-                # differences of a step that stops short of its solution have the noise of that
+            if constraints.constrains:
+                # a step stops short of its solution, and differences would have the noise of that
                 last = constraints.column.a_last
                 guess, found = last.copy(), sim.a.copy()
                 last[:] = smooth
                 run(
-                    np.array([derivative_stages.settle_islands.address(PLAIN)], np.int64),
+                    np.array([derivative_stages.settle_every_island.address(PLAIN)], np.int64),
                     *sim.sets[CONSTRAINT],
                 )
                 last[:] = guess

@@ -43,6 +43,7 @@ from worldline._src.step.contact_log import log_contacts
 from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
+from worldline._src.step.step_plan import StepPlan
 
 MULTIBODY, CONSTRAINT, COLLISION, LOG, USER, SENSOR, SEEN, SOLID = range(8)
 """Sets of arenas that the stages of a step run on; the last three are those of sensors."""
@@ -56,185 +57,11 @@ class Phase(Enum):
         "from coordinates and velocities to accelerations, then integration; four times in Runge-Kutta"
     )
     VARIATIONAL = "in the variational family, in the place of evaluations, or after one where there are rows"
+    MIDWAY = (
+        "before every solution of the variational equations, and four times before the first: forces there"
+    )
     END = "once, at the end"
     SENSORS = "when sensors are read: of the present state, after an evaluation where one needs it"
-
-
-class StepPlan(NamedTuple):
-    """What the step of a model has to do; conditions of the table are over these names."""
-
-    drives: bool = False
-    """Commands and drives of joints."""
-    passive: bool = False
-    """Springs and dampers of joints."""
-    prescribed: bool = False
-    """Degrees of freedom with prescribed motion."""
-    wrenches: bool = False
-    """Forces on bodies."""
-    gravity_compensation: bool = False
-    """Bodies whose weight is compensated."""
-    ground: bool = False
-    """Points of links that may touch a ground plane."""
-    free_spin: bool = False
-    """Free bodies on their own, whose spin semi-implicit steps integrate exactly."""
-    runge_kutta: bool = False
-    """Four evaluations a step."""
-    variational: bool = False
-    """Discrete Euler-Lagrange equations."""
-    fixed: bool = False
-    """The layout of lanes, else that of one world with islands."""
-    anchors: bool = False
-    """Frames on links that equalities, tendons, springs and actuators hold."""
-    body_springs: bool = False
-    """Springs between bodies."""
-    joint_motors: bool = False
-    """Motors, springs and dampers of joints between bodies."""
-    fluid: bool = False
-    """Air or water around bodies."""
-    tendons: bool = False
-    transmissions: bool = False
-    """Actuators of anything but coordinates of joints."""
-    adhesion: bool = False
-    """Actuators that pull along contacts, which are found before forces then."""
-    actuators: bool = False
-    actuated_gravity_compensation: bool = False
-    """Gravity compensation that counts as an actuator force."""
-    activations: bool = False
-    """Actuators with a state."""
-    rows: bool = False
-    """Anything that may have a constraint row."""
-    shapes: bool = False
-    """Shapes that may touch."""
-    near_pairs: bool = False
-    """Worlds in lanes look for pairs of shapes that are near in any of them, else at all that may touch;"""
-    single_pairs: bool = False
-    """Pairs of shapes whose contacts worlds in lanes find one world at a time;"""
-    round_pairs: bool = False
-    """Pairs of spheres and capsules,"""
-    flat_pairs: bool = False
-    """of planes and solids,"""
-    ball_pairs: bool = False
-    """of spheres and solids,"""
-    convex_pairs: bool = False
-    """of other convex shapes,"""
-    surface_pairs: bool = False
-    """and with meshes and height fields."""
-    contact_log: bool = False
-    """Contact events are kept."""
-    equalities: bool = False
-    """Closures, joints between bodies, couplers and equalities of a scene."""
-    closed_loops: bool = False
-    """Of these, hard ones, which the end of a step projects."""
-    mean_acceleration: bool = False
-    """Mechanisms of these take the mean of their accelerations at both ends of a semi-implicit step."""
-    friction: bool = False
-    """Dry friction of joints."""
-    motors: bool = False
-    """Servos and mimic motors with a largest force,"""
-    lopsided_motors: bool = False
-    """of which some have another one in each direction."""
-    limits: bool = False
-    """Position limits,"""
-    hard_limits: bool = False
-    """of which some are hard."""
-    speed_limits: bool = False
-    warm_start: bool = True
-    """Solvers start from the solution of the last step."""
-    implicit: bool = False
-    """Damping is taken at the end of the step,"""
-    implicit_velocity: bool = False
-    """and forces of tendons and actuators that depend on velocities."""
-    split: bool = False
-    """Contacts and limits are solved for positions and for velocities (split impulse)."""
-    sleep: bool = False
-    """Islands at rest fall asleep."""
-    impulses: bool = False
-    """Sequential impulses may solve an island."""
-    boxed: bool = False
-    """Pivoting may solve an island."""
-    swept: bool = False
-    """Sweeps over rows may solve an island."""
-    body_rows: bool = False
-    """Sweeps over rows of two free bodies may solve an island."""
-    restitution: bool = False
-    """Contacts bounce."""
-    hard_contacts: bool = False
-    newton_rows: bool = False
-    """Newton's method solves rows of the fixed layout: plain ones,"""
-    newton_cones: bool = False
-    """rows with elliptic cones,"""
-    newton_coulomb: bool = False
-    """or cones that obey Coulomb's law."""
-    no_slip: bool = False
-    """Sweeps against slip after the solve."""
-    controllers: bool = False
-    """Functions of the user that write commands,"""
-    force_elements: bool = False
-    """that add forces,"""
-    acceleration_stages: bool = False
-    """that change accelerations before constraints are solved,"""
-    end_stages: bool = False
-    """that change the state after integration,"""
-    observers: bool = False
-    """and that look at the end of a step."""
-    controller_kernels: bool = False
-    """The same as compiled kernels: controllers,"""
-    force_kernels: bool = False
-    """force elements,"""
-    acceleration_kernels: bool = False
-    """stages at accelerations,"""
-    end_kernels: bool = False
-    """stages at the end,"""
-    counted: bool = False
-    """and the number of the step that kernels see."""
-    user_poses: bool = False
-    """Elements of the user that see poses and velocities of bodies."""
-    detector: bool = False
-    """Contacts come from a registered collision detector."""
-    sensor_kernels: bool = False
-    """Sensors that kernels of the user make."""
-    read_dynamics: bool = False
-    """Sensors of accelerations or forces are read, after an evaluation of the present state;"""
-    read_frames: bool = False
-    """sensors with a frame,"""
-    read_poses: bool = False
-    """of its pose,"""
-    read_velocities: bool = False
-    """of its velocity,"""
-    read_accelerations: bool = False
-    """and of its acceleration;"""
-    read_state: bool = False
-    """of coordinates, velocities and time,"""
-    read_subtrees: bool = False
-    """of subtrees,"""
-    read_energies: bool = False
-    """of energy,"""
-    read_efforts: bool = False
-    """of actuators and tendons,"""
-    read_limits: bool = False
-    """of limits,"""
-    read_forces: bool = False
-    """of forces within bodies,"""
-    read_touch: bool = False
-    """of touch,"""
-    read_contacts: bool = False
-    """of lists of contacts,"""
-    read_rays: bool = False
-    """of rays,"""
-    read_distances: bool = False
-    """and of distances between shapes,"""
-    near_round: bool = False
-    """spheres and capsules,"""
-    near_flat: bool = False
-    """planes and solids,"""
-    near_ball: bool = False
-    """spheres and solids,"""
-    near_convex: bool = False
-    """other convex shapes,"""
-    near_surface: bool = False
-    """meshes and height fields;"""
-    read_clipped: bool = False
-    """sensors with a cut-off."""
 
 
 class Row(NamedTuple):
@@ -261,7 +88,8 @@ class Row(NamedTuple):
     """Whether it makes sense for a step only, and not for an evaluation of the present state."""
 
 
-_B, _E, _V, _END, _S = Phase.BEGIN, Phase.EVALUATION, Phase.VARIATIONAL, Phase.END, Phase.SENSORS
+_B, _E, _V, _W = Phase.BEGIN, Phase.EVALUATION, Phase.VARIATIONAL, Phase.MIDWAY
+_END, _S = Phase.END, Phase.SENSORS
 _M, _C, _H, _L, _U = MULTIBODY, CONSTRAINT, COLLISION, LOG, USER
 _ISLANDS = i.solve_islands
 _ROW_READS = "link poses, anchors, tendons, contacts, q, v"
@@ -339,6 +167,37 @@ def _forces_at_the_end(when: str) -> tuple[Row, ...]:
     return tuple(Row(_END, one, _M, when + more, part, reads, made) for one, more, part, reads, made in rows)
 
 
+def _elements(phase: Phase) -> tuple[Row, ...]:
+    """Forces of elements between frames, and of the fluid."""
+    return (
+        Row(phase, g.anchor_poses, _C, "anchors", "kinematics", "link poses", "anchors"),
+        Row(phase, g.spring_forces, _C, "body_springs", "forces",
+            "anchors, link velocities, link forces", "link forces"),
+        Row(phase, g.joint_efforts, _C, "joint_motors", "forces",
+            "anchors, link velocities, commands, link forces", "link forces"),
+        Row(phase, g.fluid_forces, _C, "fluid", "forces", "link velocities, link forces", "link forces"),
+    )
+
+
+def _transmitted(phase: Phase) -> tuple[Row, ...]:
+    """Forces along tendons and transmissions."""
+    return (
+        Row(phase, g.tendon_lengths, _C, "tendons and not fixed", "kinematics", "q, v, anchors", "tendons"),
+        Row(phase, g.straight_tendon_lengths, _C, "tendons and fixed", "kinematics",
+            "q, v, anchors", "tendons"),
+        Row(phase, g.tendon_forces, _C, "tendons", "forces", "tendons, tau", "tau"),
+        Row(phase, g.transmissions, _C, "transmissions", "kinematics",
+            "q, anchors, tendons", "transmissions"),
+        Row(phase, g.adhesion_moments, _C, "adhesion", "kinematics", "link poses, contacts", "transmissions"),
+        Row(phase, g.motor_constants, _C, "lopsided_motors", "forces", "tau", "tau"),
+        Row(phase, g.actuated_gravity_compensation, _C, "actuated_gravity_compensation", "kinematics",
+            "link poses", "gravity compensation of actuators"),
+        Row(phase, s.actuator_forces, _C, "actuators or actuated_gravity_compensation", "forces",
+            "q, v, controls, activations, transmissions, gravity compensation of actuators, tau",
+            "tau, activation rates"),
+    )
+
+
 TABLE: tuple[Row, ...] = (
     Row(_B, user.controller_kernels, _U, "controller_kernels", "forces", "q, v", "commands, controls"),
     Row(_B, user.call_controllers, _U, "controllers", "forces", "q, v", "commands, controls", pauses=True),
@@ -362,12 +221,7 @@ TABLE: tuple[Row, ...] = (
         "body poses, body velocities", "forces on bodies, commands", pauses=True),
     Row(_E, step.center_forces, _M, "wrenches", "forces", "link poses, forces on bodies", "link forces"),
     Row(_E, trees.no_wrenches, _M, "not wrenches", "forces", "", "link forces"),
-    Row(_E, g.anchor_poses, _C, "anchors", "kinematics", "link poses", "anchors"),
-    Row(_E, g.spring_forces, _C, "body_springs", "forces",
-        "anchors, link velocities, link forces", "link forces"),
-    Row(_E, g.joint_efforts, _C, "joint_motors", "forces",
-        "anchors, link velocities, commands, link forces", "link forces"),
-    Row(_E, g.fluid_forces, _C, "fluid", "forces", "link velocities, link forces", "link forces"),
+    *_elements(_E),
     Row(_E, trees.compensate_gravity, _M, "gravity_compensation", "forces",
         "link poses, link forces", "link forces"),
     Row(_E, integrate.ground_forces, _M, "ground", "forces",
@@ -377,17 +231,7 @@ TABLE: tuple[Row, ...] = (
     Row(_E, step.drive_forces, _M, "drives", "forces", "q, v, commands", "tau"),
     Row(_E, step.no_drive_forces, _M, "not drives", "forces", "", "tau"),
     *_contacts("adhesion"),
-    Row(_E, g.tendon_lengths, _C, "tendons and not fixed", "kinematics", "q, v, anchors", "tendons"),
-    Row(_E, g.straight_tendon_lengths, _C, "tendons and fixed", "kinematics", "q, v, anchors", "tendons"),
-    Row(_E, g.tendon_forces, _C, "tendons", "forces", "tendons, tau", "tau"),
-    Row(_E, g.transmissions, _C, "transmissions", "kinematics", "q, anchors, tendons", "transmissions"),
-    Row(_E, g.adhesion_moments, _C, "adhesion", "kinematics", "link poses, contacts", "transmissions"),
-    Row(_E, g.motor_constants, _C, "lopsided_motors", "forces", "tau", "tau"),
-    Row(_E, g.actuated_gravity_compensation, _C, "actuated_gravity_compensation", "kinematics",
-        "link poses", "gravity compensation of actuators"),
-    Row(_E, s.actuator_forces, _C, "actuators or actuated_gravity_compensation", "forces",
-        "q, v, controls, activations, transmissions, gravity compensation of actuators, tau",
-        "tau, activation rates"),
+    *_transmitted(_E),
     Row(_E, trees.spring_displacements, _M, "passive", "forces", "q", "spring lengths"),
     Row(_E, trees.add_passive_forces, _M, "passive", "forces", "spring lengths, v, tau", "tau"),
 
@@ -426,7 +270,7 @@ TABLE: tuple[Row, ...] = (
         resume=r.check_islands),
     Row(_E, i.wake_disturbed, _C, "sleep and rows and not fixed", "constraints",
         "islands, forces on bodies, commands", "sleep"),
-    Row(_E, integrate.keep_smooth_a, _M, "variational and rows", "constraints", "a", "copy of a"),
+    Row(_E, integrate.keep_smooth_a, _M, "row_impulses", "constraints", "a", "copy of a"),
     Row(_E, p.keep_smooth, _C, "split and rows", "constraints", "a", "smooth a"),
     Row(_E, i.solve_islands, _C, "rows and not fixed", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, solver guess",
@@ -515,17 +359,30 @@ TABLE: tuple[Row, ...] = (
     Row(_V, integrate.variational_start, _M, "", "integration",
         "q, v, link poses, link velocities", "momenta, displacement"),
     Row(_V, loop.start_loops, _C, "closed_loops", "integration", "q, link poses", "rows"),
-    Row(_V, loop.rows_beside_loops, _C, "rows and closed_loops", "integration", "a, copy of a", "a"),
-    Row(_V, integrate.variational_rows, _M, "rows", "integration", "link poses, a, copy of a", "momenta"),
+    Row(_V, loop.rows_beside_loops, _C, "row_impulses and closed_loops", "integration", "a, copy of a", "a"),
+    Row(_V, integrate.variational_rows, _M, "row_impulses", "integration",
+        "link poses, a, copy of a", "momenta"),
+    Row(_V, integrate.no_middle_forces, _M, "", "forces", "", "forces half way"),
     _SOLVE,
     *_push_loops(*(loop.push_loops,) * 3, loop.damp_loops, *(loop.push_damped,) * 2),
-    Row(_V, integrate.variational_row_ends, _M, "rows", "integration", "momenta", "momenta"),
+    Row(_V, integrate.variational_row_ends, _M, "row_impulses", "integration", "momenta", "momenta"),
+    Row(_V, i.rest_in_place, _C, "sleep and rows", "constraints", "sleep", "displacement, impulse, momenta"),
     Row(_V, integrate.variational_finish, _M, "", "integration",
         "displacement, impulse, momenta", "q, v, momenta"),
     Row(_V, trees.positions, _M, "", "kinematics", "q", "link poses"),
     Row(_V, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
     Row(_V, integrate.variational_velocities, _M, "", "integration",
         "link poses, link velocities, momenta", "v"),
+
+    Row(_W, integrate.variational_middle, _M, "", "integration", "displacement", "q, v"),
+    Row(_W, trees.positions, _M, "", "kinematics", "q", "link poses"),
+    Row(_W, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
+    Row(_W, trees.no_wrenches, _M, "", "forces", "", "link forces"),
+    *_elements(_W),
+    Row(_W, step.no_drive_forces, _M, "", "forces", "", "tau"),
+    *_transmitted(_W),
+    Row(_W, integrate.keep_middle_forces, _M, "", "forces",
+        "link poses, link forces, tau", "forces half way"),
 
     Row(_END, p.correct_positions, _C, "split and rows", "integration", "q, position correction", "q"),
     Row(_END, s.recover_limits, _C, "hard_limits and not split", "integration", "q", "q"),
@@ -601,6 +458,13 @@ TABLE: tuple[Row, ...] = (
 )
 # fmt: on
 
+_PASSES = 4
+"""Solutions of the variational equations with forces evaluated half way before each."""
+_FORCES_MIDWAY = (
+    "body_springs or joint_motors or fluid or tendons or transmissions or adhesion or lopsided_motors or "
+    "actuators or actuated_gravity_compensation"
+)
+"""Forces that need it."""
 _EVALUATIONS = ("first", "second", "third", "last")
 """Names of the four evaluations of a Runge-Kutta step, in conditions."""
 
@@ -635,9 +499,15 @@ def rows_of(plan: StepPlan) -> tuple[Row, ...]:
         turns.append((Phase.EVALUATION, true))
     turns.append((Phase.END, true))
     rows = [row for row in TABLE if not (plan.variational and row.of_step and row.phase is _E)]
-    return tuple(
-        row for phase, names in turns for row in rows if row.phase is phase and _holds(row.when, names)
-    )
+    made = [row for phase, names in turns for row in rows if row.phase is phase and _holds(row.when, names)]
+    if not plan.variational or not _holds(_FORCES_MIDWAY, true):
+        return tuple(made)
+    midway = [row for row in rows if row.phase is _W and _holds(row.when, true)]
+    first = made.index(_SOLVE)
+    again = [
+        one for row in made[first + 1 :] for one in ([*midway, row] if row.stage is _SOLVE.stage else [row])
+    ]
+    return (*made[:first], *(_PASSES * [*midway, _SOLVE]), *again)
 
 
 def in_line(plan: StepPlan) -> tuple[Row, ...]:
@@ -652,7 +522,7 @@ def stages_of(plan: StepPlan) -> list[tuple[Stage, int]]:
 
 def forward_stages(plan: StepPlan) -> list[tuple[Stage, int]]:
     """The stages that find accelerations and forces of the present state: one evaluation, no integration."""
-    once = plan._replace(runge_kutta=False, variational=False, free_spin=False)
+    once = plan._replace(runge_kutta=False, variational=False, row_impulses=False, free_spin=False)
     return [
         (row.stage, row.arenas) for row in in_line(once) if row.phase is Phase.EVALUATION and not row.of_step
     ]

@@ -23,7 +23,8 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import step_stages as t
 from worldline._src.step.dynamics import integrate, neutral
 from worldline._src.step.evaluate import Program, is_count
-from worldline._src.step.step_table import StepPlan, stages_of
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import stages_of
 
 
 class MultibodyIntegrationFamily(Enum):
@@ -177,9 +178,11 @@ def start_targets(model: Model) -> tuple[Array, Array]:
 
     Joints whose drives follow targets have those of the model; others the coordinates they start with.
     """
-    targets = target_configuration(model, model.joint_target_pos)
     driven = np.add.reduceat(np.append(model.joint_act_mode != 0, 0), model.joint_qd_start[:-1]) > 0
     driven &= np.diff(model.joint_qd_start) > 0
+    if not driven.any():
+        return model.joint_q, model.joint_target_vel
+    targets = target_configuration(model, model.joint_target_pos)
     return np.where(
         np.repeat(driven, np.diff(model.joint_q_start)), targets, model.joint_q
     ), model.joint_target_vel

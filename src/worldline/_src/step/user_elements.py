@@ -14,16 +14,16 @@ reaches the caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy import copyto
 
-from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.errors import ArgumentError, CapabilityError, OperationError
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import user_stages as stages
-from worldline._src.step.step_table import StepPlan
+from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.user_tables import KernelElement, UserTables
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ class StepContext(StepArrays):
         self.q_target, self.v_target = sim.q_target, sim.v_target
         self.time_step = sim.time_step
         self.time, self.frame = sim.time_start() + sim.time, sim.frame
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise OperationError(
+            f"a {type(self).__name__} can be neither copied nor pickled: it ends with the call"
+        )
 
     def _let_write(self, kind: str) -> None:
         """Let the arrays be written that functions of a kind may change."""

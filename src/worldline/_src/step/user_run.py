@@ -16,7 +16,8 @@ from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import user_stages
 from worldline._src.step.evaluate import stage_addresses
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, PAUSES, StepPlan
+from worldline._src.step.step_plan import StepPlan
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, PAUSES
 from worldline._src.step.user_elements import CONTROLLER, UserCalls
 from worldline._src.step.user_tables import UserTables
 

@@ -40,6 +40,13 @@ class Gate:
 
     def refusal(self, path: str, headers: Any, port: int) -> str | None:
         """Why a request is refused; None when it is not."""
+        try:
+            return self._refusal(path, headers, port)
+        except (ValueError, LookupError):
+            # an address with brackets that do not close, a header that comes twice
+            return "the request is malformed"
+
+    def _refusal(self, path: str, headers: Any, port: int) -> str | None:
         host, origin = headers.get("Host", ""), headers.get("Origin")
         named = urlsplit(f"//{host}")
         if self._host not in _EVERYBODY and named.hostname not in self._hosts:

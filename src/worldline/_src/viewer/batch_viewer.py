@@ -18,7 +18,7 @@ import numpy as np
 from worldline._src.drawing.cameras import View, facing, usual_distance
 from worldline._src.drawing.items import SHOWN_GROUPS, Item, Items, items_of
 from worldline._src.drawing.placement import body_poses
-from worldline._src.errors import ArgumentError, BatchFailure, require_kind
+from worldline._src.errors import ArgumentError, BatchFailure, BusyError, require_kind
 from worldline._src.facade import values
 from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
 from worldline._src.facade.batch.world_batch import WorldBatch
@@ -62,6 +62,7 @@ class BatchViewer(ShownPage):
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._work: queue.Queue[Callable[[], None]] = queue.Queue()
         self._playing, self._picked, self._shown = False, -1, -1
+        self._error: BaseException | None = None
         self._frames: list[Array] = []
         own = batch._worlds.has_own_parameters
         first = batch.extract(int(which[0]))
@@ -148,9 +149,13 @@ class BatchViewer(ShownPage):
                 colours[world == self._picked] = _PICKED
                 colours[np.isin(world, failed)] = _FAILED
                 node.handle.batched_colors = colours.astype(np.uint8)
-        self._text.content = self.status
+        self._say()
         self._time.max, self._time.value = max(self.frame_count - 1, 1), max(self._shown, 0)
         self._world.value = self._picked
+
+    def _say(self) -> None:
+        """Bring the text of the page up to date."""
+        self._text.content = self.status
         self._button.label = "Pause" if self._playing else "Play"
 
     def _note(self) -> None:
@@ -164,33 +169,47 @@ class BatchViewer(ShownPage):
 
     def _run(self) -> None:
         while not self._closed.wait(self._interval):
-            while not self._work.empty():
-                self._work.get()()
-            with self._lock:
-                if self._playing:
-                    begun = time.perf_counter()
-                    self._advance(max(1, round(self._interval / self._batch.time_step)))
-                    if time.perf_counter() - begun > 10.0 * self._interval:
-                        # keep up with the page, not with the clock
-                        self._closed.wait(self._interval)
+            try:
+                self._turn()
+            except BaseException as error:
+                # said on the page and ends the play: the thread serves the page until it closes. An interrupt
+                # of the program does not come to this thread
+                self._playing, self._error = False, error
+                with suppress(BusyError):
+                    self._say()
+
+    def _turn(self) -> None:
+        """Do what was asked for on the page, and the steps that are due."""
+        while not self._work.empty():
+            self._work.get()()
+        with self._lock:
+            if self._playing:
+                begun = time.perf_counter()
+                self._advance(max(1, round(self._interval / self._batch.time_step)))
+                if time.perf_counter() - begun > 10.0 * self._interval:
+                    # keep up with the page, not with the clock
+                    self._closed.wait(self._interval)
 
     def _advance(self, n: int) -> None:
         # failed worlds are frozen and shown
         with suppress(BatchFailure):
             self._batch.step(n, threads=0)
+        self._error = None
         self._note()
 
     # ---- what a program does
 
     @property
     def status(self) -> str:
-        """What the page says: time, worlds that failed, and the picked world."""
+        """What the page says: worlds that failed, the picked world, and what stopped the last step."""
         failures = {failure.world: failure for failure in self._batch.failures}
         lines = [f"{len(self._which)} worlds, {len(failures)} failed"]
         lines += [str(failure) for failure in list(failures.values())[:5]]
         if self._picked >= 0:
             world = self._batch.worlds[self._picked]
             lines.append(f"world {self._picked}: {float(world.time):.3f} s, {int(world.frame)} steps")
+        if self._error is not None:
+            lines.append(f"**Stopped:** {self._error}")
         return "\n\n".join(lines)
 
     @property
@@ -233,6 +252,7 @@ class BatchViewer(ShownPage):
         self.pause()
         with self._lock:
             self._batch.reset()
+            self._error = None
             self._frames.clear()
             self._note()
 

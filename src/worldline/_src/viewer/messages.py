@@ -52,7 +52,7 @@ def check_messages(server: Any) -> None:
 
     async def checked(client_id: Any, message: Any) -> None:
         if isinstance(message, GuiUpdateMessage):
-            handle = controls.get(message.uuid)
+            handle = controls.get(message.uuid) if isinstance(message.uuid, str) else None
             if handle is None or not is_valid_update(handle, message.updates):
                 return
         await plain(client_id, message)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.quantities import Reading, attribute
 from worldline._src.viewer.perturbation import Perturbation
 from worldline._src.viewer.timeline import Timeline
 
@@ -46,13 +47,10 @@ class Playback:
         self._owed = 0.0
         self.rate = 0.0
         """Simulated seconds in a second, lately."""
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         """What stopped the last step."""
 
-    @property
-    def is_playing(self) -> bool:
-        """Whether time passes."""
-        return self._playing
+    is_playing: Reading[bool] = attribute("_playing", "Whether time passes.")
 
     @property
     def speed(self) -> float:
@@ -77,11 +75,14 @@ class Playback:
         self._playing, self.rate = False, 0.0
 
     def step(self, n: int = 1) -> None:
-        """Pause, and make n steps."""
+        """Pause, and make n steps; raises what the World refuses a step with."""
+        count = values.count(n, "n of step")
         self.pause()
         self._begin()
-        self._steps(values.count(n, "n of step"))
+        all_made = self._steps(count)
         self.timeline.capture()
+        if not all_made and self.error is not None:
+            raise self.error
 
     def reset(self) -> None:
         """Pause, and go back to the start; the time line begins again."""

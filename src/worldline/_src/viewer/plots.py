@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from worldline._src.errors import BusyError
 from worldline._src.viewer import quantities
 from worldline._src.viewer.events import Post, on_change, on_press
 from worldline._src.viewer.quantities import Quantity, Samples
@@ -117,7 +118,10 @@ class Plots:
         for name, (samples, plot) in list(self._shown.items()):
             try:
                 samples.take(time)
-            except Exception as error:
+            except BusyError:
+                # a program is inside a step: the plots go on with the next frame
+                raise
+            except (Exception, SystemExit) as error:
                 # a function of the user's: its plot ends, the others go on
                 self._hide(name)
                 self._say(f"Plot '{name}' ended: {type(error).__name__}: {error}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError
+from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.facade.contacts import contact_summary
 from worldline._src.facade.sensors import Sensor
 from worldline._src.named_tuple import NamedTuple
@@ -120,7 +120,11 @@ class Samples:
         """Read the quantity at a time [s]; what was read later than that is forgotten."""
         while self._rows and self._rows[-1][0] >= time:
             self._rows.pop()
-        self._rows.append((time, *self.quantity.read()))
+        numbers = tuple(float(x) for x in self.quantity.read())
+        names = self.quantity.names
+        if len(numbers) != len(names):
+            raise ArgumentError(f"{len(names)} numbers are plotted, {', '.join(names)}; read {len(numbers)}")
+        self._rows.append((time, *numbers))
 
     def __len__(self) -> int:
         return len(self._rows)

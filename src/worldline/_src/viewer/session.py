@@ -121,10 +121,10 @@ class Session:
             return
         try:
             made = self.playback.advance()
-            # a frame is left out while a program steps the World in its own thread
-            with suppress(BusyError):
+            # a frame is left out while a program steps or changes the World in its own thread
+            with suppress(BusyError), self.world._observed():
                 self._show(force=worked or bool(made))
-        except Exception as error:
+        except BaseException as error:
             self.playback.pause()
             self.playback.error = error
 
@@ -139,8 +139,9 @@ class Session:
             worked = True
             try:
                 work()
-            except Exception as error:
-                # shown on the page; what was refused has changed nothing
+            except BaseException as error:
+                # shown on the page; what was refused has changed nothing. An interrupt of the program does
+                # not come to this thread
                 self.playback.error = error
 
     def _show(self, force: bool = False) -> None:
@@ -150,7 +151,11 @@ class Session:
             # a World that is being edited is shown when it is whole again
             return
         if runtime is not self.stage.runtime:
-            self._rebuild()
+            # whoever changes the World next waits until the page has read all of it
+            with runtime.guard:
+                if self.world._runtime is not runtime:
+                    return
+                self._rebuild()
             force = True
         now = time.perf_counter()
         moved = self.stage.draw(self.playback.perturbation.line(), force)

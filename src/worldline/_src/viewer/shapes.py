@@ -24,8 +24,8 @@ WXYZ = [6, 3, 4, 5]
 class Batch:
     """Items of one node: same triangles, group and transparency."""
 
-    def __init__(self, handle: Any, rows: np.ndarray, still: bool) -> None:
-        self.handle, self.rows, self.still = handle, rows, still
+    def __init__(self, handle: Any, rows: np.ndarray, is_static: bool) -> None:
+        self.handle, self.rows, self.is_static = handle, rows, is_static
 
     def place(self, poses: Array) -> None:
         """Move the instances to where the items are."""
@@ -37,8 +37,8 @@ class Batch:
 class Single:
     """One item with a node of its own."""
 
-    def __init__(self, handle: Any, row: int, still: bool) -> None:
-        self.handle, self.rows, self.still = handle, np.array([row]), still
+    def __init__(self, handle: Any, row: int, is_static: bool) -> None:
+        self.handle, self.rows, self.is_static = handle, np.array([row]), is_static
 
     def place(self, poses: Array) -> None:
         """Move the node to where the item is."""
@@ -114,7 +114,7 @@ class ShapeNodes:
     def place(self, poses: Array) -> None:
         """Move what can move; poses of all items, (n, 7)."""
         for node in self.nodes:
-            if not node.still:
+            if not node.is_static:
                 node.place(poses)
 
     def show(self, is_shown: Callable[[Item], bool]) -> None:
@@ -136,7 +136,7 @@ class ShapeNodes:
 
     def movable(self) -> Iterable[Batch]:
         """Nodes whose instances belong to bodies that move."""
-        return (node for node in self.nodes if isinstance(node, Batch) and not node.still)
+        return (node for node in self.nodes if isinstance(node, Batch) and not node.is_static)
 
 
 def welded(mesh: Triangles) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,12 @@ class Viewer(ShownPage):
         self._session.do(lambda: setattr(self._session.playback, "speed", value))
 
     def step(self, n: int = 1) -> None:
-        """Pause, and make n steps."""
+        """Pause, and make n steps.
+
+        Raises:
+            StepFailure: a step diverged.
+            BusyError: another thread is inside a step of the World.
+        """
         self._session.do(lambda: self._session.playback.step(n))
 
     def reset(self) -> None:

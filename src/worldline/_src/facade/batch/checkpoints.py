@@ -47,6 +47,7 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
     arrays: dict[str, Packed]
     worlds: dict[str, bytes]
     sensor_noise_seed: int | None
+    dtype: str = "float64"
 
 
 def _pack(array: Array) -> Packed:
@@ -75,6 +76,7 @@ def packed(batch: WorldBatch) -> bytes:
         arrays={name: _pack(part) for name, part in parts.items() if is_array(part)},
         worlds={name: part for name, part in parts.items() if isinstance(part, bytes)},
         sensor_noise_seed=batch.sensor_noise_seed,
+        dtype=batch.dtype.name,
     )
     return msgspec.msgpack.encode(saved)
 
@@ -94,6 +96,7 @@ def restore(batch: WorldBatch, data: bytes, where: str) -> None:
     for what, theirs, own in (
         ("num_worlds", saved.num_worlds, batch.num_worlds),
         ("layout", saved.layout, batch.layout),
+        ("dtype", saved.dtype, batch.dtype.name),
         ("model", saved.model, digest(model_parts(batch.model))),
     ):
         if theirs != own:
@@ -194,6 +197,8 @@ def fingerprint(batch: WorldBatch, world: int | None) -> str:
     noise = "" if batch.sensor_noise_seed is None else f"noise {batch.sensor_noise_seed}"
     shared = None if own else digest(model_parts(batch.model))
     options = "" if batch._template.world is None else repr(batch._template.world.options)
+    # double precision has the fingerprints it had before there was another
+    options += "" if batch.dtype == np.float64 else f" {batch.dtype.name}"
     arrays = [array for name, array in worlds.arrays.items() if batch._has(name) and array[0].size]
     clock = np.stack([worlds.time, worlds.frame], axis=1)
     made: list[Array | str] = []

@@ -180,6 +180,11 @@ def _matrices(poses: Array) -> Array:
     return made.reshape(*poses.shape[:-1], 4, 4)
 
 
+def _of_bodies(read: Callable[[_Bodies], Array], doc: str) -> Reading[Array]:
+    """Numbers of all bodies of the model, cut to those of the handle."""
+    return reading(lambda bodies: bodies._of(read(bodies)), doc)
+
+
 class BatchLink(_Bodies):
     """A link of all worlds of a batch, or of some."""
 
@@ -187,41 +192,22 @@ class BatchLink(_Bodies):
         super().__init__(part, name)
         self._bodies, self._one = np.array([body]), True
 
-    @property
-    @returns_read_only
-    def transform(self) -> Array:
-        """Pose in the world frame, ([worlds,] 4, 4)."""
-        return self._of(_matrices(self._poses()))
-
-    @property
-    @returns_read_only
-    def translation(self) -> Array:
-        """Position of the origin, world frame [m], ([worlds,] 3)."""
-        return self._of(self._poses()[..., :3])
-
-    @property
-    @returns_read_only
-    def quaternion(self) -> Array:
-        """Orientation xyzw, ([worlds,] 4)."""
-        return self._of(self._poses()[..., 3:])
-
-    @property
-    @returns_read_only
-    def rotation(self) -> Array:
-        """Orientation as a matrix, ([worlds,] 3, 3)."""
-        return self._of(_matrices(self._poses())[..., :3, :3])
-
-    @property
-    @returns_read_only
-    def linear_velocity(self) -> Array:
-        """Velocity of the origin, world axes [m/s], ([worlds,] 3)."""
-        return self._of(self._twists()[..., 3:])
-
-    @property
-    @returns_read_only
-    def angular_velocity(self) -> Array:
-        """World axes [rad/s], ([worlds,] 3)."""
-        return self._of(self._twists()[..., :3])
+    transform = _of_bodies(
+        lambda bodies: _matrices(bodies._poses()), "Pose in the world frame, ([worlds,] 4, 4)."
+    )
+    translation = _of_bodies(
+        lambda bodies: bodies._poses()[..., :3], "Position of the origin, world frame [m], ([worlds,] 3)."
+    )
+    quaternion = _of_bodies(lambda bodies: bodies._poses()[..., 3:], "Orientation xyzw, ([worlds,] 4).")
+    rotation = _of_bodies(
+        lambda bodies: _matrices(bodies._poses())[..., :3, :3], "Orientation as a matrix, ([worlds,] 3, 3)."
+    )
+    linear_velocity = _of_bodies(
+        lambda bodies: bodies._twists()[..., 3:], "Velocity of the origin, world axes [m/s], ([worlds,] 3)."
+    )
+    angular_velocity = _of_bodies(
+        lambda bodies: bodies._twists()[..., :3], "World axes [rad/s], ([worlds,] 3)."
+    )
 
 
 def _of_all(read: Callable[[_Bodies], Array], doc: str) -> Reading[Array]:

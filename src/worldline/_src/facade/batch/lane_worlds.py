@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from worldline._src.errors import StepFailure
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
@@ -48,9 +49,9 @@ class LaneWorlds:
 
     kind = LANES
 
-    def __init__(self, template: Template, count: int) -> None:
+    def __init__(self, template: Template, count: int, dtype: DTypeLike = np.float64) -> None:
         self.template, self.count = template, count
-        self.sim = lane_simulation(template, count)
+        self.sim = lane_simulation(template, count, np.dtype(dtype))
         if self.sim.divergence_policy is DivergencePolicy.RAISE:
             # the batch raises when the call is over
             self.sim.divergence_policy = DivergencePolicy.FREEZE

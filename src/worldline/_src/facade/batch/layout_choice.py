@@ -8,12 +8,18 @@ threads, for a reason that is given by name.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
 from worldline._src.facade.batch.template import Template
+from worldline._src.facade.capabilities import EXECUTION, ROWS
+from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.fixed_constraints import ENOUGH
+from worldline._src.step.lane_precision import precision_of
 from worldline._src.step.lane_simulation import LaneSimulation
-from worldline._src.step.step_table import StepPlan
+from worldline._src.step.step_plan import StepPlan
 
 AUTOMATIC, LANES, THREADS = "auto", "lanes", "threads"
 LAYOUTS = (AUTOMATIC, LANES, THREADS)
@@ -60,10 +66,20 @@ class LayoutChoice(NamedTuple):
 
     kind: str
     reasons: tuple[str, ...]
+    dtype: np.dtype = np.dtype(np.float64)
+
+    def resolved(self) -> list[ResolvedOption]:
+        """Layout and precision as rows of the resolved configuration."""
+        row = ROWS[EXECUTION]
+        made = [ResolvedOption(row, "layout", AUTOMATIC, self.kind, "; ".join(self.reasons))]
+        if self.dtype == np.float32:
+            why = "steps in single precision; readings of their states in double precision"
+            made.append(ResolvedOption(row, "dtype", "float32", "float32", why))
+        return made
 
 
-def lane_simulation(template: Template, worlds: int) -> LaneSimulation:
-    """Worlds in lanes that step as the World does."""
+def lane_simulation(template: Template, worlds: int, dtype: np.dtype) -> LaneSimulation:
+    """Worlds in lanes that step as the World does, in double or single precision."""
     sim = template.sim
     return LaneSimulation(
         template.model,
@@ -73,6 +89,7 @@ def lane_simulation(template: Template, worlds: int) -> LaneSimulation:
         divergence_policy=template.policy,
         divergence_limit=sim.divergence_limit,
         elements=sim.elements,
+        dtype=dtype,
     )
 
 
@@ -106,25 +123,31 @@ def obstacles(template: Template) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def choose_layout(template: Template, layout: str) -> LayoutChoice:
-    """Which layout a batch has; `layout` is one of LAYOUTS.
+def choose_layout(template: Template, layout: str, dtype: DTypeLike) -> LayoutChoice:
+    """Which layout a batch has; `layout` is one of LAYOUTS. Only lanes have single precision.
 
     Raises:
         CapabilityError: lanes are asked for and do not do what the World does.
     """
+    precision = precision_of(dtype, "WorldBatch")
+    single = precision == np.float32
     if not isinstance(layout, str) or layout not in LAYOUTS:
         hint = nearest_name(str(layout), list(LAYOUTS))
         raise ArgumentError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}{hint}")
     if layout == THREADS:
+        if single:
+            raise CapabilityError("layout 'threads' has no dtype float32: single worlds step in float64")
         return LayoutChoice(THREADS, ("as asked",))
     found = obstacles(template)
     if not found:
         try:
-            lane_simulation(template, 1)
+            lane_simulation(template, 1, precision)
         except (CapabilityError, ArgumentError) as error:
             found = (str(error),)
     if not found:
-        return LayoutChoice(LANES, ("every part of the step runs in lanes",))
+        return LayoutChoice(LANES, ("every part of the step runs in lanes",), precision)
+    if single:
+        raise CapabilityError(f"dtype float32 runs in lanes, which do not have: {'; '.join(found)}")
     if layout == LANES:
         raise CapabilityError(f"layout 'lanes' does not have: {'; '.join(found)}")
     return LayoutChoice(THREADS, found)

@@ -18,7 +18,7 @@ from worldline._src.facade.batch.parameters import Parameter, number_or_row, par
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.world import World
 from worldline._src.spatial.poses import Array
-from worldline._src.step.step_table import StepPlan
+from worldline._src.step.step_plan import StepPlan
 
 
 class OwnParameters:

@@ -27,7 +27,7 @@ from worldline._src.progress import slow
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 from worldline._src.step.contact_memory import recall, remembered
-from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.divergence import OUTCOMES, DivergencePolicy
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.portions import portions
 from worldline._src.step.present_contacts import ContactRows, contacts_of, joined
@@ -99,9 +99,13 @@ class Unit:
                 self.sim.step(n)
             else:
                 self.world.step(n)
-        except StepFailure:
+        except StepFailure as error:
             # CONTINUE ends where numbers are not finite; the world stays at its last good state, in time with
             # the others
+            outcome = OUTCOMES[DivergencePolicy.FREEZE]
+            self.sim.failure = StepFailure(
+                error.body, error.quantity, error.frame, error.value, outcome=outcome
+            )
             self.sim.frozen = True
             self.tick(int(end - self.sim.clock[0]))
 

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from worldline._src import errors
 from worldline._src.facade import requirements, values
@@ -17,6 +18,7 @@ from worldline._src.facade.batch.array_fields import LiveField
 from worldline._src.facade.batch.functions import BatchFunction, BatchFunctions, BatchStepFunction
 from worldline._src.facade.batch.lane_worlds import LaneWorlds
 from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, LayoutChoice, choose_layout
+from worldline._src.facade.batch.layouts import on_threads, worlds_of
 from worldline._src.facade.batch.noise import SENSOR_NOISE_SEED, BatchNoise
 from worldline._src.facade.batch.objects import objects_of
 from worldline._src.facade.batch.parameters import Parameter, parameters_of
@@ -26,7 +28,6 @@ from worldline._src.facade.batch.selection import BatchPart, BatchSelection, Bat
 from worldline._src.facade.batch.template import BatchSource, Template
 from worldline._src.facade.batch.thread_worlds import ThreadWorlds
 from worldline._src.facade.batch.workers import Workers, workers_of
-from worldline._src.facade.capabilities import EXECUTION, ROWS
 from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.values import VectorLike
@@ -83,6 +84,9 @@ class WorldBatch(BatchPart):
             they do all that is asked for.
         divergence_policy: what happens to worlds that diverge; as the World or the scene says when None.
             RAISE freezes them, makes all steps of the others and raises `BatchFailure` in the end.
+        dtype: precision of steps. float32 computes twice as many worlds in each instruction; the guide to
+            many worlds tells its errors. Arrays stay float64, with numbers of single precision after a step;
+            poses, energies, contacts and sensors have double precision. What is not there is refused by name.
 
     Example:
         >>> import numpy as np
@@ -118,19 +122,19 @@ class WorldBatch(BatchPart):
         *,
         layout: str = AUTOMATIC,
         divergence_policy: DivergencePolicy | str | None = None,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         count = values.count(num_worlds, "num_worlds")
         if count < 1:
             raise errors.ArgumentError(f"num_worlds must be at least 1, got {count}")
         self._template = Template(source, divergence_policy)
-        self._choice: LayoutChoice = choose_layout(self._template, layout)
+        self._choice: LayoutChoice = choose_layout(self._template, layout, dtype)
         self._batch, self._which, self._single = self, np.arange(count), False
-        kind = LaneWorlds if self._choice.kind == LANES else ThreadWorlds
         self._guard = ThreadGuard("WorldBatch", "copy.deepcopy")
-        self._in_layout: LaneWorlds | ThreadWorlds = kind(self._template, count)
+        self._in_layout = worlds_of(self._template, count, self._choice)
         self._objects = objects_of(self._template)
         static = [np.r_[b.v] for b in self._objects.rigid_bodies.values() if b.is_static]
-        self._still = np.concatenate([np.zeros(0, np.int64), *static])
+        self._static_dofs = np.concatenate([np.zeros(0, np.int64), *static])
         self._failed: dict[int, errors.StepFailure] = {}
         self._asked = layout
         self._parameter_table: dict[str, Parameter] | None = None
@@ -174,6 +178,11 @@ class WorldBatch(BatchPart):
         return self._worlds.kind
 
     @property
+    def dtype(self) -> np.dtype:
+        """Precision of steps, float64 or float32."""
+        return self._choice.dtype
+
+    @property
     def model(self) -> Model:
         """The compiled description that all worlds start with."""
         return self._template.model
@@ -206,9 +215,7 @@ class WorldBatch(BatchPart):
     @property
     def resolved_configuration(self) -> tuple[ResolvedOption, ...]:
         """What was asked for, what steps of the batch make of it, and why; its first row is the layout."""
-        reason = "; ".join(self._choice.reasons)
-        rows = [ResolvedOption(ROWS[EXECUTION], "layout", AUTOMATIC, self.layout, reason)]
-        world = self._template.world
+        rows, world = self._choice.resolved(), self._template.world
         rows += [] if world is None else requirements.resolved_configuration(world)
         if isinstance(self._worlds, LaneWorlds):
             rows += self._worlds.resolved_solver()
@@ -293,19 +300,12 @@ class WorldBatch(BatchPart):
         except errors.CapabilityError as error:
             if isinstance(self._worlds, ThreadWorlds):
                 raise
-            if self._asked == LANES:
+            if self._asked == LANES or self.dtype == np.float32:
                 names = ", ".join(given)
-                raise errors.CapabilityError(
-                    f"layout 'lanes' cannot have {names} by world: {error}"
-                ) from None
+                what = f"layout 'lanes' of {self.dtype}"
+                raise errors.CapabilityError(f"{what} cannot have {names} by world: {error}") from None
             reason = str(error)
-        lanes = self._worlds
-        moved = ThreadWorlds(self._template, self.num_worlds, lanes.arrays)
-        moved.write_parameters(lanes.own.rows, np.arange(self.num_worlds))
-        moved.write_parameters(given, which)
-        self._noise.give(moved)
-        # a World that compiles again for a parameter forgets that it is frozen
-        moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
+        moved = on_threads(self._worlds, given, which, self._noise)
         self._in_layout, self._choice = moved, LayoutChoice(moved.kind, (f"{', '.join(given)}: {reason}",))
 
     def randomize(self, randomization: Randomization, worlds: WhichWorlds = None) -> None:
@@ -529,8 +529,8 @@ class WorldBatch(BatchPart):
 
     def _require_still(self) -> None:
         """Static bodies have no velocity."""
-        if self._still.size:
-            moving = self._worlds.arrays["joint_velocities"][:, self._still].any(axis=1)
+        if self._static_dofs.size:
+            moving = self._worlds.arrays["joint_velocities"][:, self._static_dofs].any(axis=1)
             if moving.any():
                 raise errors.ArgumentError(f"world {int(np.argmax(moving))} gives a static body a velocity")
 

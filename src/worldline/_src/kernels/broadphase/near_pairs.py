@@ -22,10 +22,11 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_box_view,
     shape_pose_view,
 )
-from worldline._src.scalar.ops import absolute, any_of, maximum
+from worldline._src.scalar.ops import absolute, any_of, is_single, maximum
 
-_SLACK = 1e-9
-"""Share of its distance from the origin, or of a metre, by which a side of a box is moved out."""
+_SLACK, _SLACK_SINGLE = 1e-9, 1e-5
+"""Share of its distance from the origin, or of a metre, by which a side of a box is moved out, in double and
+single precision."""
 
 
 @inline
@@ -48,8 +49,9 @@ def list_near_pairs(candidates, room, box_io, pairs_out, contacts_out):
     for i in range(box_io.shape[0]):
         for k in range(3):
             low, high = box_io[i, k], box_io[i, k + 3]
-            box_io[i, k] = low - _SLACK * (1.0 + absolute(low))
-            box_io[i, k + 3] = high + _SLACK * (1.0 + absolute(high))
+            slack = _SLACK_SINGLE if is_single(low) else _SLACK
+            box_io[i, k] = low - slack * (1.0 + absolute(low))
+            box_io[i, k + 3] = high + slack * (1.0 + absolute(high))
     found, body = 0, candidates.shape_body
     for q in range(candidates.candidate.shape[0]):
         a, b = candidates.candidate[q, 0], candidates.candidate[q, 1]

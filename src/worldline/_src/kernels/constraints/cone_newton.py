@@ -18,7 +18,8 @@ of its own, and the Hessian is a sum over weighted rows as for all others.
 
 A world that has converged keeps its state while others go on. It has converged when no degree of freedom is
 out of balance by more than a tolerance, |gradient_i| <= tolerance M_ii, or when a step changes no
-acceleration by more.
+acceleration by more. In single precision stiff rows round to an imbalance far above the tolerance, and the
+tolerance of changes is a share of the largest acceleration.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from worldline._src.kernels.constraints.sparse_hessian import (
     start_hessian,
 )
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
+from worldline._src.scalar.ops import absolute, any_of, constant, is_single, maximum, sqrt, where
 
 ITERATIONS = 20
 """Most Newton steps."""
@@ -47,6 +48,8 @@ LINE_STEPS = 60
 """Most evaluations of a line search."""
 LINE_TOLERANCE = 0.01
 """Slope that a line search leaves, as a share of that at its start."""
+ROUNDING_SINGLE = 1e-5
+"""Change of accelerations that is rounding in single precision, as a share of the largest one."""
 ROUGH = 1e6
 """Imbalance over the tolerance up to which a step that changes nothing is the last one."""
 
@@ -290,14 +293,17 @@ def cone_newton(rows, n, problem, done, work_out, tries_out, a_io):
             change[k] = constant(0.0, taken)
         row_slacks(rows, n, change, p, change)
         step = _line_search(rows, work_out, _dot(p, Ma), _dot(p, Mp), solved)
-        most = constant(0.0, taken)
+        most, enough = constant(0.0, taken), constant(tolerance, taken)
+        if is_single(taken):
+            for i in range(nv):
+                enough = maximum(enough, ROUNDING_SINGLE * absolute(a_io[i] + delta[i]))
         for i in range(nv):
             delta[i] = delta[i] + step * p[i]
             Ma[i] = Ma[i] + step * Mp[i]
             most = maximum(most, absolute(step * p[i]))
         for k in range(n):
             slack[k] = slack[k] + step * change[k]
-        small = (most <= tolerance) & (worst <= ROUGH * tolerance)
+        small = (most <= enough) & (worst <= ROUGH * tolerance)
         solved = where(small, constant(1.0, solved), solved)
     fresh = (solved > 0.5) & (done < 0.5)
     for i in range(nv):

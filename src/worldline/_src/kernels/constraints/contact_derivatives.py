@@ -18,6 +18,10 @@ with the wrench F_j of a unit force along axis j, and V(x) the motion of a link 
     ds_j / dq_i = F_j . (D_i V(a) + b_j D_i V(v)),   D_i V(x) = S_i x V(x) + V_c(x) x S_i,
     ds_j / dv_i = b_j F_j . S_i.
 
+Springs and hard contacts without restitution want the speed at the end of the step: b_j = 1 / h. They obey
+Coulomb's law, whose normal slack is s_0 + |mu s_t| (`row_derivatives.py`), so that forces change by
+-K (ds + e_0 (d|mu s_t| / ds_t) ds_t): the matrix in the place of K, and the Hessian, are not symmetric.
+
 Columns. The wrench of the contact is held while its columns turn; wrenches of all contacts are summed by link
 (`subtract_held_forces` of `rnea_derivatives.py`).
 """
@@ -29,10 +33,11 @@ from typing import Any
 from worldline._src.duals.kind import DOUBLES, value_of
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone import cone_measures, sliding_hessian
+from worldline._src.kernels.constraints.contact.coulomb import slip_norm
 from worldline._src.kernels.constraints.contact.rows import combined_material
 from worldline._src.kernels.constraints.laws import law_spring, load_law
 from worldline._src.kernels.constraints.rows import CONE
-from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST
+from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, IMPEDANCE
 from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import pointer_as, vector
@@ -109,25 +114,31 @@ class ContactForm(NamedTuple):
 
 
 class ContactScratch(NamedTuple):
-    """Of one contact, by the columns of `dofs`: rows by axes, their changes, products; displacements."""
+    """Of one contact, by the columns of `dofs`: rows by axes, their changes, products; displacements; changes
+    of forces by axes through geometry."""
 
     dofs: Any
     base: Any
     change: Any
     product: Any
     twist: Any
+    push: Any
     K: Any
     axes: Any
 
 
 class ContactSums(NamedTuple):
-    """What contacts add to: derivatives of residuals by q and v, residuals, wrenches of links, Hessian."""
+    """What contacts add to: derivatives of residuals by q and v, residuals, wrenches of links, Hessian.
+
+    whole: whether both triangles of the Hessian are added to.
+    """
 
     dq: Any
     dv: Any
     residual: Any
     link_W: Any
     H: Any
+    whole: Any
 
 
 @inline
@@ -205,6 +216,18 @@ def _stiffness(rows, first, condim, mu, slack, weight, cone_C, K_out):
 
 
 @inline
+def _add_slip(rows, first, condim, slack, weight, K_io):
+    """K (1 + e_0 d|mu s_t| / ds_t), for a contact that obeys Coulomb's law and slides at all."""
+    slip = value_of(slip_norm(rows, first, condim, slack))
+    if slip > 0.0 and weight[first] != 0.0:
+        for j in range(1, condim):
+            mu = value_of(rows.bound[first + j])
+            pull = mu * mu * value_of(slack[first + j]) / slip
+            for i in range(condim):
+                K_io[i, j] += K_io[i, 0] * pull
+
+
+@inline
 def _axis_force(rows, first, condim, mu, force, j):
     """Force of a contact along its axis `j`."""
     if rows.kind[first] == CONE or condim == 1:
@@ -220,13 +243,22 @@ def _axis_force(rows, first, condim, mu, force, j):
 
 
 @inline
+def _damping(laws, law):
+    """b of a law: how much of its speed a contact is to lose, per second."""
+    b = 1.0 / laws.h
+    if law.kind == IMPEDANCE:
+        b = law_spring(law, laws.h, laws.safe).damping
+    return b
+
+
+@inline
 def _dampings(laws, a, b, is_cone):
-    """b of the normal and of the other axes of a contact of two shapes, impedance model."""
+    """b of the normal and of the other axes of a contact of two shapes."""
     met = combined_material(laws.shapes, a, b)
-    normal = law_spring(met.law, laws.h, laws.safe).damping
+    normal = _damping(laws, met.law)
     other = normal
     if is_cone and met.pair >= 0:
-        other = law_spring(load_law(laws.shapes.pair_friction_law, met.pair), laws.h, laws.safe).damping
+        other = _damping(laws, load_law(laws.shapes.pair_friction_law, met.pair))
     return normal, other
 
 
@@ -308,11 +340,13 @@ def _add_to_dofs(scratch, condim, count, out_io):
 
 
 @inline
-def _add_motion_terms(scratch, condim, count, dampings, column, sums_io):
+def _add_motion_terms(scratch, condim, count, dampings, column, by_axes, sums_io):
     """base^T K change, base^T K b base and base^T K base of one contact."""
     dofs, base, change, product = scratch.dofs, scratch.base, scratch.change, scratch.product
     # dr/dq += base^T K ds/dq
     _multiply(scratch.K, condim, change, count, product)
+    if by_axes:
+        _take_off_pushes(scratch, condim, count)
     _add_to_dofs(scratch, condim, count, sums_io.dq)
     # dr/dv += base^T K b base, with the changes of speeds in the place of those of accelerations
     for j in range(condim):
@@ -321,7 +355,7 @@ def _add_motion_terms(scratch, condim, count, dampings, column, sums_io):
             change[j, t] = b * base[j, t]
     _multiply(scratch.K, condim, change, count, product)
     _add_to_dofs(scratch, condim, count, sums_io.dv)
-    # H += base^T K base, the lower triangle
+    # H += base^T K base
     _multiply(scratch.K, condim, base, count, product)
     for s in range(count):
         row = column[dofs[s]]
@@ -329,20 +363,55 @@ def _add_motion_terms(scratch, condim, count, dampings, column, sums_io):
             x = base[j, s]
             if x != 0.0:
                 for t in range(count):
-                    if column[dofs[t]] <= row:
+                    if sums_io.whole or column[dofs[t]] <= row:
                         sums_io.H[row, column[dofs[t]]] += x * product[j, t]
 
 
 @inline
-def _add_geometry(rows, first, end, force, column, touching, body, link, scratch, count, vectors, dq_io):
-    """dr/dq -= (dQ/dbody) T of the body that is displaced."""
+def _take_off_pushes(scratch, condim, count):
+    """K ds/dq - df/dq: stiff forces change little, but much by geometry and as much back by motion."""
+    for j in range(condim):
+        for t in range(count):
+            scratch.product[j, t] -= scratch.push[j, t]
+
+
+@inline
+def _push_by_geometry(touching, link, first, condim, count, force, n, scratch):
+    """Changes of forces by axes as the body is displaced by the `n` columns of its link."""
+    slopes = vector(pointer_as(force, float64), 0, DOUBLES * (first + condim))
+    for j in range(condim):
+        for t in range(count):
+            scratch.push[j, t] = 0.0
+    d = touching.link_last[link]
+    for i in range(n):
+        t = 0
+        while scratch.dofs[t] != d:
+            t += 1
+        for j in range(condim):
+            at = DOUBLES * (first + j) + 1
+            for k in range(AXES):
+                scratch.push[j, t] += slopes[at + k] * scratch.twist[k, i]
+        d = touching.dof_parent[d]
+
+
+@inline
+def _add_geometry(
+    rows, first, end, force, column, touching, body, link, scratch, count, vectors, by_axes, dq_io
+):
+    """dr/dq -= (dQ/dbody) T of the body that is displaced.
+
+    by_axes: Q changes by its columns alone, and changes of forces are left in scratch.push.
+    """
     dofs, twist, Q = scratch.dofs, scratch.twist, vectors[0]
     X = touching.body_X
     arm = _arm(touching, link, Vec3(X[body, 0], X[body, 1], X[body, 2]))
     for t in range(count):
         total, at = constant(0.0, force[first]), column[dofs[t]]
         for k in range(first, end):
-            total = total + rows.J[k, at] * force[k]
+            if by_axes:
+                total = total + rows.J[k, at] * value_of(force[k])
+            else:
+                total = total + rows.J[k, at] * force[k]
         Q[t] = total
     slopes = vector(pointer_as(Q, float64), 0, DOUBLES * count)
     d, n = touching.link_last[link], 0
@@ -362,6 +431,8 @@ def _add_geometry(rows, first, end, force, column, touching, body, link, scratch
                 total += slopes[at + k] * twist[k, i]
             dq_io[row, d] -= total
             d = touching.dof_parent[d]
+    if by_axes:
+        _push_by_geometry(touching, link, first, end - first, count, force, n, scratch)
 
 
 @kernel
@@ -396,11 +467,31 @@ def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
         if not acts:
             continue
         count = _gather_columns(touching, a, b, scratch.dofs)
+        # rows of a pyramid are no axes
+        by_axes = sums_io.whole and (is_cone or condim == 1)
         body, link = (body_a, a) if moves_a else (body_b, b)
         _add_geometry(
-            rows, first, end, force, column, touching, body, link, scratch, count, vectors, sums_io.dq
+            rows,
+            first,
+            end,
+            force,
+            column,
+            touching,
+            body,
+            link,
+            scratch,
+            count,
+            vectors,
+            by_axes,
+            sums_io.dq,
         )
         if not moves_a and a > 0:
+            if by_axes:
+                for j in range(condim):
+                    for t in range(count):
+                        scratch.base[j, t] = value_of(rows.J[first + j, column[scratch.dofs[t]]])
+                        scratch.product[j, t] = -scratch.push[j, t]
+                _add_to_dofs(scratch, condim, count, sums_io.dq)
             continue
 
         # values of the axes, of the point and of the force
@@ -412,6 +503,8 @@ def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
         mu = frames.mu[k]
         dampings = _dampings(laws, found.contact_id[k, 0], found.contact_id[k, 1], is_cone)
         _stiffness(rows, first, condim, mu, slack, weight, work.cone_C, scratch.K)
+        if frames.de_saxce[k] >= 0.0:
+            _add_slip(rows, first, condim, slack, weight, scratch.K)
         for j in range(condim):
             for t in range(count):
                 scratch.base[j, t], scratch.change[j, t] = 0.0, 0.0
@@ -431,4 +524,4 @@ def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
                 sums_io.residual[scratch.dofs[t]] -= scratch.base[j, t] * f
         _hold_wrench(touching, a, -1.0, point, push, moment, sums_io.link_W)
         _hold_wrench(touching, b, 1.0, point, push, moment, sums_io.link_W)
-        _add_motion_terms(scratch, condim, count, dampings, column, sums_io)
+        _add_motion_terms(scratch, condim, count, dampings, column, by_axes, sums_io)

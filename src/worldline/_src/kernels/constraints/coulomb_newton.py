@@ -20,10 +20,11 @@ from worldline._src.kernels.constraints.lane_parts import set_lane
 from worldline._src.kernels.constraints.packed_rows import LANES, unpack_forces
 from worldline._src.kernels.constraints.sparse_hessian import row_slacks
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
+from worldline._src.scalar.ops import absolute, any_of, constant, is_single, maximum, minimum, sqrt, where
 
-ROUNDING = 1e-9
-"""Error of corrections that needs no other turn, as a share of the largest slip."""
+ROUNDING, ROUNDING_SINGLE = 1e-9, 1e-5
+"""Error of corrections that needs no other turn, as a share of the largest slip, in double and single
+precision."""
 
 
 class Corrections(NamedTuple):
@@ -138,7 +139,8 @@ def coulomb_newton(rows, n, problem, done, work_out, corrections_io, solution_io
         taken = taken + solution_io.tries[0]
         turn = _measure(rows, slack, corrections_io)
         going = (solved < 0.5) & (inner > 0.5)
-        enough = maximum(zero + problem.tolerance, ROUNDING * turn.largest)
+        rounding = ROUNDING_SINGLE if is_single(zero) else ROUNDING
+        enough = maximum(zero + problem.tolerance, rounding * turn.largest)
         settled = turn.change <= enough
         fresh = going & settled
         if any_of(fresh):

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from worldline._src.scalar.columns import Columns, Integers, Numbers, index, integers, numbers
 
+MOST_LANES = 16
+"""Worlds that one instruction computes at most."""
+
 
 class FixedBounceView(Columns):
     """Restitution of the fixed layout."""
@@ -53,8 +56,8 @@ class PackedView(Columns):
     row_mask: Integers = integers("nfixed", doc="Columns of a row as bits.")
     packed_column: Integers = integers("npack", "width", doc="Columns of packed rows,")
     packed_count: Integers = integers("npack", doc="how many there are,")
-    packed_source: Integers = integers("npack", 8, doc="and the rows they come from, by world.")
-    packed_end: Integers = integers(15, doc="Where kinds of packed rows end; lanes.")
+    packed_source: Integers = integers("npack", MOST_LANES, doc="and the rows they come from, by world.")
+    packed_end: Integers = integers(7 + MOST_LANES, doc="Where kinds of packed rows end; lanes.")
     H_column: Integers = integers("nhessian", "nhessian", doc="Columns of the matrix of Newton's method,")
     H_count: Integers = integers("width", doc="how many there are in a row,")
     H_mask: Integers = integers("width", doc="and the same as bits.")

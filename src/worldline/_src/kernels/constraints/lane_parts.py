@@ -2,27 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single worlds of arrays of scalars, for kernels in which every world packs rows of its own.
 
-An array of lanes is one of doubles with the world as its last axis; `lanes` is the number of worlds, 1 where
-scalars are doubles.
+An array of lanes is one of plain numbers with the world as its last axis; `lanes` is the number of worlds, 1
+where scalars are doubles.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline
-from worldline._src.kinds import float64
-from worldline._src.scalar.memory import pointer_as, vector
+from worldline._src.scalar.memory import pointer_to_worlds, vector
 
 
 @inline
 def get_lane(array, k, lane, lanes):
     """Element `k` of a vector of scalars, in one world."""
-    return vector(pointer_as(array, float64), 0, array.shape[0] * lanes)[k * lanes + lane]
+    return vector(pointer_to_worlds(array), 0, array.shape[0] * lanes)[k * lanes + lane]
 
 
 @inline
 def set_lane(array, k, lane, lanes, x):
     """Write element `k` of a vector of scalars, in one world."""
-    vector(pointer_as(array, float64), 0, array.shape[0] * lanes)[k * lanes + lane] = x
+    vector(pointer_to_worlds(array), 0, array.shape[0] * lanes)[k * lanes + lane] = x
 
 
 @inline
@@ -44,9 +43,9 @@ def gather_row(source, index, p, column, count, lanes, target):
     Only the first `count` columns of the list column[p] are written. Row 0 stands in for rows below zero.
     """
     wide = source.shape[1]
-    made = vector(pointer_as(target[p], float64), 0, wide * lanes)
+    made = vector(pointer_to_worlds(target[p]), 0, wide * lanes)
     for lane in range(lanes):
-        given = vector(pointer_as(source[max(index[p, lane], 0)], float64), 0, wide * lanes)
+        given = vector(pointer_to_worlds(source[max(index[p, lane], 0)]), 0, wide * lanes)
         for e in range(count):
             at = column[p, e] * lanes + lane
             made[at] = given[at]

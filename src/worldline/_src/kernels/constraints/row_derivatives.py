@@ -217,7 +217,7 @@ def _hessian(M, rows, notes, n, slack, weight, share, cone_C, H_out):
 
 
 @inline
-def _de_saxce(island, frames, rows, slack_io):
+def add_slips(island, frames, rows, slack_io):
     """Add its slip to the normal slack of every contact that obeys Coulomb's law; returns how many do."""
     count = 0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
@@ -272,7 +272,7 @@ def _add_de_saxce_terms(island, frames, rows, slack, weight, share, work_out, H_
 
 
 @inline
-def _factor_with_pivots(H_io, pivot_out):
+def factor_with_pivots(H_io, pivot_out):
     """H = P L U with partial pivoting; multipliers below the diagonal, inverse pivots on it."""
     n = H_io.shape[0]
     for k in range(n):
@@ -295,8 +295,8 @@ def _factor_with_pivots(H_io, pivot_out):
 
 
 @inline
-def _solve_with_pivots(H, pivot, x_io):
-    """x = H^-1 x from the factors of `_factor_with_pivots`; plain numbers in H, dual numbers in x."""
+def solve_with_pivots(H, pivot, x_io):
+    """x = H^-1 x from the factors of `factor_with_pivots`; plain numbers in H, dual numbers in x."""
     n = H.shape[0]
     for k in range(n):
         best = int(pivot[k])
@@ -353,7 +353,7 @@ def solve_island(H, pivot, x_io):
     if pivot[0] == SYMMETRIC:
         _solve(H, x_io)
     else:
-        _solve_with_pivots(H, pivot, x_io)
+        solve_with_pivots(H, pivot, x_io)
 
 
 @inline
@@ -369,7 +369,7 @@ def _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, 
     slack, force = work_out.slack[0], solution_out.row_force
     weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
     row_slacks(rows, notes, n, a, slack)
-    corrected = _de_saxce(island_io.members, island_io.frames, rows, slack)
+    corrected = add_slips(island_io.members, island_io.frames, rows, slack)
     row_forces(rows, n, slack, force, weight)
     share = vector(pointer_as(work_out.slack[1], float64), n, n)
     for k in range(n):
@@ -389,7 +389,7 @@ def _factored_hessian(island_io, corrected, work_out, M, n, H_out, pivot_out):
     pivot_out[0] = SYMMETRIC
     if corrected > 0:
         _add_de_saxce_terms(island_io.members, island_io.frames, rows, slack, weight, share, work_out, H_out)
-        _factor_with_pivots(H_out, pivot_out)
+        factor_with_pivots(H_out, pivot_out)
     else:
         _factor(H_out)
 
@@ -490,7 +490,7 @@ def settle_rows(chain, prescribed, island_io, work_out, solution_out, a_io):
     moved, scale = 0.0, 1.0
     for turn in range(SETTLING_STEPS):
         row_slacks(rows, notes, n, a, slack)
-        corrected = _de_saxce(members, frames, rows, slack)
+        corrected = add_slips(members, frames, rows, slack)
         if turn == 0:
             _lift(members, frames, rows, kept, slack, defect)
         row_forces(rows, n, slack, force, weight)

@@ -112,6 +112,17 @@ def rest(island, tree_dof, v_out, a_out):
 
 
 @kernel
+def rest_in_place(sleep, move_out):
+    """No displacement and no momentum of what sleeps, in variational steps."""
+    for t in range(sleep.tree_group.shape[0]):
+        if sleep.tree_group[t] != AWAKE:
+            for d in range(sleep.tree_dof[t], sleep.tree_dof[t + 1]):
+                move_out.displacement[d] = 0.0
+                move_out.impulse[d] = 0.0
+                move_out.p_start[d] = 0.0
+
+
+@kernel
 def keep_forces(found, island, memory, frames_out, contact_force_out):
     """The contact forces of the island at hand stay what they were."""
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):

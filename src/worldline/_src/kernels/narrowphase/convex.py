@@ -14,7 +14,7 @@ from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
 from worldline._src.kernels.narrowphase.capsule_box import capsule_box
 from worldline._src.kernels.narrowphase.curved import FAILED, REFINED, is_curved
-from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, PROVEN, closest_points
+from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, NEAREST, PROVEN, closest_points
 from worldline._src.kernels.narrowphase.links import (
     CURVED_LINK,
     EPA_LINK,
@@ -38,6 +38,8 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt
 from worldline._src.spatial.vec3 import Vec3, add, dot, load_three, scale, sub
 
+FAR = 1.0e300
+"""Distance of shapes of which only an axis that separates them is known."""
 WITNESS = 16383.0
 """Feature of a contact that comes from the closest points and not from faces."""
 
@@ -145,7 +147,9 @@ def _polished(arena, work, p, found, extent):
 
 @inline
 def convex_closest(arena, work, A, B, p, limit):
-    """Closest points of the two shapes of the problem, in A's frame; farther than `limit` they are 1e300."""
+    """Closest points of the two shapes of the problem, in A's frame; farther than `limit` they are FAR,
+    and the normal is an axis that separates them.
+    """
     radius, curved = A.radius + B.radius, is_curved(A) or is_curved(B)
     put_limit(work, limit + radius)
     put_tolerances(work, _NEARLY if curved else _PROVEN, _NEARLY_DEEP if curved else _PROVEN_DEEP)
@@ -163,7 +167,7 @@ def convex_closest(arena, work, A, B, p, limit):
             call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
             status, _, extent = load_status(work)
     if status == BEYOND:
-        return nothing(1e300, Vec3(0.0, 0.0, 1.0))
+        return nothing(FAR, unit_or(scale(load_three(work, NEAREST), -1.0), Vec3(0.0, 0.0, 1.0)))
     if refined == REFINED:
         found = load_found(work)
         normal, a, b = found.normal, found.point_a, found.point_b

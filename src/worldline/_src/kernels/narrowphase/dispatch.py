@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.narrowphase.closed import ball_pairs, flat_pairs, round_pairs
-from worldline._src.kernels.narrowphase.convex import box_pair, capsule_box_pair, convex_pair
+from worldline._src.kernels.narrowphase.convex import FAR, box_pair, capsule_box_pair, convex_pair
 from worldline._src.kernels.narrowphase.curved import solve_curved
 from worldline._src.kernels.narrowphase.emit import emit_closest, emit_contact, ordered, pair_margin
 from worldline._src.kernels.narrowphase.epa import solve_epa
 from worldline._src.kernels.narrowphase.gjk import solve_gjk
-from worldline._src.kernels.narrowphase.links import CURVED_LINK, EPA_LINK, GJK_LINK, LINKED, MANIFOLD_LINK
+from worldline._src.kernels.narrowphase.links import (
+    CURVED_LINK,
+    EPA_LINK,
+    GJK_LINK,
+    LINKED,
+    MANIFOLD_LINK,
+    keep_axis,
+    recall_axis,
+)
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, solve_manifold
 from worldline._src.kernels.narrowphase.operands import collision_stage
 from worldline._src.kernels.narrowphase.support import load_convex
@@ -101,8 +109,11 @@ def convex_pairs(arena, shapes, geom, buckets, work_io, contacts_out):
         elif A.kind == CAPSULE and B.kind == BOX:
             count, found = capsule_box_pair(arena, work, A, B, R, p, margin, mode)
         else:
-            row_a, row_b = shapes.shape_geom[a], shapes.shape_geom[b]
+            row_a, row_b, n = shapes.shape_geom[a], shapes.shape_geom[b], shapes.shape_type.shape[0]
+            recall_axis(work, n, a, b)
             count, found = convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode)
+            if found.distance == FAR:
+                keep_axis(work, n, a, b, found.normal)
         n = rotate(R_WA, found.normal)
         if mode == DISTANCE_MODE:
             point_a, point_b = rotate(R_WA, found.point_a), rotate(R_WA, found.point_b)

@@ -15,6 +15,7 @@ from worldline._src.kernels.narrowphase.links import (
     load_limit,
     load_problem,
     put_status,
+    take_axis,
 )
 from worldline._src.kernels.narrowphase.support import support
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
@@ -27,6 +28,9 @@ APART, BEYOND, OVERLAP = 0, 1, 2
 _STEPS = 96
 _IDLE = 6
 """Steps without a better bound after which rounding has the last word."""
+_CLEAR = 1.0e-9
+"""How much farther than the limit, over the extent, an axis from before must prove the shapes: no rounding
+lets the search end otherwise."""
 _TOUCHING = 1.0e-22
 """Squared distance over squared extent of A - B below which the cores count as touching."""
 
@@ -265,6 +269,16 @@ def gjk(hulls, work_io):
     work = work_io
     A, B, R, p = load_problem(work)
     limit, tolerance = load_limit(work), load_distance_tolerance(work)
+    # most pairs that were apart in the last step still are, along the same axis:
+    # n . (s_B(-n) - s_A(n)) > limit
+    axis = take_axis(work)
+    if dot(axis, axis) > 0.5:
+        a, b = difference_support(A, B, R, p, hulls, work, axis)
+        w = sub(b, a)
+        if dot(axis, w) > limit + _CLEAR * sqrt(dot(w, w)):
+            store_three(work, NEAREST, negative(axis))
+            put_status(work, BEYOND, 0, 0.0)
+            return
     v = negative(p)
     if dot(v, v) < TINY:
         v = Vec3(1.0, 0.0, 0.0)

@@ -27,14 +27,14 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_view,
 )
 from worldline._src.kernels.narrowphase.values import add_scaled
-from worldline._src.scalar.ops import any_of, constant, where
+from worldline._src.scalar.ops import any_of, constant, is_single, where
 from worldline._src.spatial.rotation import load_axis, load_position, load_rotation
 from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 
 PAIR_CONTACTS = 4
 """Rows of the fixed layout that a pair has."""
-_ROUNDING = 1.0 + 1e-9
-"""Squares of distances that differ by less are looked at."""
+_ROUNDING, _ROUNDING_SINGLE = 1.0 + 1e-9, 1.0 + 1e-5
+"""Squares of distances that differ by less are looked at, in double and single precision."""
 
 
 def is_fixed_pair(type_a, type_b):
@@ -121,7 +121,8 @@ def _may_touch(shapes, a, b):
     """Whether spheres about two round shapes come closer than their margins in any world."""
     p = sub(load_position(shapes.shape_X_W, b), load_position(shapes.shape_X_W, a))
     reach = _reach(shapes, a) + _reach(shapes, b) + pair_margin(shapes, a, b)
-    return any_of(dot(p, p) <= reach * reach * _ROUNDING)
+    more = _ROUNDING_SINGLE if is_single(p.x) else _ROUNDING
+    return any_of(dot(p, p) <= reach * reach * more)
 
 
 @kernel

@@ -25,6 +25,8 @@ LINKED: dict[int, Stage] = {}
 _A, _B, _R, _P, _LIMIT, _ROWS, _NORMAL, _TOLERANCE = 5600, 5608, 5616, 5625, 5628, 5629, 5631, 5634
 # the outcome: status or count, points of the simplex, extent; distance, normal, points
 _STATUS, _POINTS, _EXTENT, _FOUND = 5640, 5641, 5642, 5643
+# an axis that separated the pair before, and such axes by pair: key, axis
+_AXIS, _AXES, AXIS_ROWS = 5656, 5664, 64
 
 
 def _call_python(k, m, c, args, d):
@@ -130,6 +132,40 @@ def put_normal(work, n):
 @inline
 def load_normal(work):
     return load_three(work, _NORMAL)
+
+
+@inline
+def _axis_row(count, a, b):
+    """Where the axis of a pair of `count` shapes is kept, and the key that tells the pair."""
+    return _AXES + 4 * ((31 * a + b) & (AXIS_ROWS - 1)), 1.0 + a * count + b
+
+
+@inline
+def recall_axis(work, count, a, b):
+    """Let GJK begin with the axis that separated shapes `a` and `b` of `count`, if it is kept.
+
+    Any axis that separates two shapes proves that they do not touch, so results do not depend on what is
+    kept: a pair whose place another one took is searched as if it were new.
+    """
+    row, key = _axis_row(count, a, b)
+    none = Vec3(0.0, 0.0, 0.0)
+    store_three(work, _AXIS, load_three(work, row + 1) if work[row] == key else none)
+
+
+@inline
+def keep_axis(work, count, a, b, n):
+    """Keep the axis that separates shapes `a` and `b`, in the frame of the first."""
+    row, key = _axis_row(count, a, b)
+    work[row] = key
+    store_three(work, row + 1, n)
+
+
+@inline
+def take_axis(work):
+    """The axis to begin with, once; zero for none."""
+    n = load_three(work, _AXIS)
+    store_three(work, _AXIS, Vec3(0.0, 0.0, 0.0))
+    return n
 
 
 @inline

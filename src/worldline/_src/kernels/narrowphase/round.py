@@ -11,11 +11,13 @@ from __future__ import annotations
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.tables import BOTTOMLESS
 from worldline._src.kernels.narrowphase.values import Closest, across, add_scaled, unit_or
-from worldline._src.scalar.ops import clamp, constant, maximum, sqrt, where
+from worldline._src.scalar.ops import clamp, constant, is_single, maximum, sqrt, where
 from worldline._src.spatial.vec3 import Vec3, cross, dot, scale, sub
 
 PARALLEL = 1.0e-5
 """Squared sine of the angle below which two capsules touch along a line."""
+_NO_ANGLE, _NO_ANGLE_SINGLE = 1e-14, 1e-6
+"""Squared sine below which rounding is all that tells two axes apart, in double and single precision."""
 
 
 @inline
@@ -28,7 +30,7 @@ def nearest_parameters(a, b, p_AB):
     inverse_a = 1.0 / where(aa > 0.0, aa, one)
     inverse_b = 1.0 / where(bb > 0.0, bb, one)
     determinant = aa * bb - ab * ab
-    parallel = determinant <= 1e-14 * (aa * bb)
+    parallel = determinant <= (_NO_ANGLE_SINGLE if is_single(aa) else _NO_ANGLE) * (aa * bb)
     s = (ap * bb - bp * ab) / where(parallel, one, determinant)
     s = clamp(where(parallel, 0.0 * aa, s), -one, one)
     t = clamp((ab * s - bp) * inverse_b, -one, one)

@@ -5,7 +5,7 @@
 GJK, EPA and clipping branch on numbers, so lanes cannot share them. The stage here takes the body poses of
 one lane after the other into arenas of one world, leaves out pairs whose boxes are apart, runs the narrow
 phase of one world on the rest, and puts the contacts into the rows of their pairs. A world has the same
-contacts in any lane.
+contacts in any lane. That is done in double precision, also for lanes of single precision.
 
 A block of integers, whose address is in the args of the collision tables, holds what the stage needs:
 
@@ -29,7 +29,7 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_view,
 )
 from worldline._src.kinds import float64, int64
-from worldline._src.scalar.memory import address_as, call_stage, matrix, pointer_as, vector
+from worldline._src.scalar.memory import address_as, call_stage, matrix, pointer_to_worlds, vector
 
 SINGLE_LINK = 7
 """Where the args of the collision tables have the address of the block."""
@@ -123,9 +123,9 @@ def narrow_single(m, c, args, d):
     count = list_single_pairs(shape_view(m, c, args, d).shape_type, group, todo)
     todo = matrix(block, FIRST_PAIR, count, PAIR_COLUMNS)
     # numbers of all lanes one by one
-    poses = vector(pointer_as(vector(d, m[_BODIES], 12 * nbody), float64), 0, 12 * nbody * width)
+    poses = vector(pointer_to_worlds(vector(d, m[_BODIES], 12 * nbody)), 0, 12 * nbody * width)
     numbers = m[_NCONTACT] * CONTACT_NUMBERS
-    contact = vector(pointer_as(vector(d, m[_CONTACTS], numbers), float64), 0, numbers * width)
+    contact = vector(pointer_to_worlds(vector(d, m[_CONTACTS], numbers)), 0, numbers * width)
     own = vector(d1, m1[_BODIES], 12 * nbody)
     for lane in range(width):
         for k in range(12 * nbody):

@@ -176,14 +176,20 @@ def _thin_out(work, iwork, held):
 
 
 @inline
-def _put_foot(work, surfaces, A, t, R, p, n, limit):
-    """The lowest point of A against the normal `n`, when it is above triangle `t`; returns how many."""
+def _lowest(work, surfaces, A, t, R, p, n):
+    """The lowest point of A against the normal `n` of triangle `t`, and its height above the plane."""
     low = add_scaled(support(A, surfaces, work, n), n, A.radius)
+    a = load_vec3(surfaces.vertex, surfaces.tri[t, 0])
+    return low, dot(n, sub(add(p, rotate(R, a)), low))
+
+
+@inline
+def _put_foot(work, surfaces, t, R, p, n, low, gap, limit):
+    """The point `low` at height `gap`, when it is above triangle `t`; returns how many."""
     a = load_vec3(surfaces.vertex, surfaces.tri[t, 0])
     b = load_vec3(surfaces.vertex, surfaces.tri[t, 1])
     c = load_vec3(surfaces.vertex, surfaces.tri[t, 2])
     wa, wb, wc = corner_weights(a, b, c, rotate_back(R, sub(low, p)))
-    gap = dot(n, sub(add(p, rotate(R, a)), low))
     if gap > limit or min(wa, min(wb, wc)) < -_SAME:
         return 0
     put_candidate(work, 0, add_scaled(low, n, 0.5 * gap), -gap, WITNESS)
@@ -192,7 +198,11 @@ def _put_foot(work, surfaces, A, t, R, p, n, limit):
 
 @inline
 def triangle_pair(arena, work, A, B, row_a, surfaces, t, ground, R, p, limit, mode):
-    """Contacts of A and triangle `t` of a surface, B: (count of candidates, Closest), as `convex_pair`."""
+    """Contacts of A and triangle `t` of a surface, B: (count of candidates, Closest), as `convex_pair`.
+
+    An overlap without a candidate has the triangle's normal, and points as deep as A reaches below its plane:
+    the distance is that along the direction that was replaced, and says only how far A is in the triangle.
+    """
     put_problem(work, A, B, R, p, row_a, -1)
     found = convex_closest(arena, work, A, B, p, limit)
     if found.distance > limit:
@@ -214,9 +224,14 @@ def triangle_pair(arena, work, A, B, row_a, surfaces, t, ground, R, p, limit, mo
     count = face_contacts(arena, work, normal, limit)
     if verdict != REPLACED:
         return with_witness(work, count, turned, sqrt(dot(p, p))), turned
-    if count == 0:
-        count = _put_foot(work, surfaces, A, t, R, p, normal, limit)
-    return count, turned
+    if count > 0:
+        return count, turned
+    low, gap = _lowest(work, surfaces, A, t, R, p, normal)
+    count = _put_foot(work, surfaces, t, R, p, normal, low, gap, limit)
+    if count == 0 and found.distance >= 0.0:
+        return 0, found
+    # depth along n of the lowest point l below the plane through a: n . (l - a)
+    return count, Closest(found.distance, normal, low, add_scaled(low, normal, gap))
 
 
 @outline
@@ -353,4 +368,5 @@ def surface_pairs(arena, shapes, surfaces, buckets, space_io, contacts_out):
         elif best.distance <= limit:
             middle = scale(add(best.point_a, best.point_b), 0.5)
             where, n = rotate(R_WA, middle), rotate(R_WA, best.normal)
-            emit_contact(shapes, out, q, a, b, flip, origin, where, n, -best.distance, int(WITNESS))
+            depth = dot(best.normal, sub(best.point_a, best.point_b))
+            emit_contact(shapes, out, q, a, b, flip, origin, where, n, depth, int(WITNESS))

@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes: one double from each of 4 or 8 worlds, as one machine vector.
+"""Lanes: one number from each of several worlds, as one machine vector.
 
-`LanesType(width)` is a Numba type backed by an LLVM vector, so `a * b` on lanes is one instruction.
-Comparing lanes gives a mask that `ops.where` consumes. Numbers mix with lanes by broadcasting.
+`LanesType(width)` is a Numba type backed by an LLVM vector of doubles, or of numbers of single precision, so
+`a * b` on lanes is one instruction. Comparing lanes gives a mask that `ops.where` consumes. Numbers mix with
+lanes by broadcasting; lanes of single precision round them first.
 Every instruction carries the flags of `compiler.FASTMATH`, as those of plain doubles do, so that the same
 sums are fused (`contraction.py`) and a lane equals the same world computed alone.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 
 from llvmlite import ir
@@ -23,33 +25,35 @@ from worldline._src.scalar.lowering.scalar_types import COMPARISONS, FLAGS, NUMB
 
 
 class LanesType(ScalarType):
-    """The Numba type of `width` doubles that are computed together."""
+    """The Numba type of `width` numbers that are computed together: doubles, or of single precision."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
-        super().__init__(name=f"{width} lanes")
+    def __init__(self, width: int, single: bool = False) -> None:
+        self.width, self.single = width, single
+        self.number = types.float32 if single else types.float64
+        super().__init__(name=f"{width} single lanes" if single else f"{width} lanes")
 
     @property
-    def key(self) -> int:
-        return self.width
+    def key(self) -> tuple[int, bool]:
+        return self.width, self.single
 
 
 class MaskType(types.Type):
-    """The Numba type of a comparison of lanes."""
+    """The Numba type of a comparison of `lanes`."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
-        super().__init__(name=f"mask of {width} lanes")
+    def __init__(self, lanes: LanesType) -> None:
+        self.lanes, self.width = lanes, lanes.width
+        super().__init__(name=f"mask of {lanes.name}")
 
     @property
-    def key(self) -> int:
-        return self.width
+    def key(self) -> LanesType:
+        return self.lanes
 
 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, ir.VectorType(ir.DoubleType(), fe_type.width))
+        number = ir.FloatType() if fe_type.single else ir.DoubleType()
+        super().__init__(dmm, fe_type, ir.VectorType(number, fe_type.width))
 
 
 @register_model(MaskType)
@@ -60,11 +64,16 @@ class _MaskModel(models.PrimitiveModel):
 
 LANES4 = LanesType(4)
 LANES8 = LanesType(8)
+SINGLE8 = LanesType(8, single=True)
+SINGLE16 = LanesType(16, single=True)
+
+_LEAST_SINGLE, _MOST_SINGLE = 2.0**-126, (2.0 - 2.0**-23) * 2.0**127
+"""The least normal number and the largest one of single precision."""
 
 
 def splat(builder, value, width: int):
-    """Broadcast one double to every lane."""
-    vector = ir.VectorType(ir.DoubleType(), width)
+    """Broadcast one number to every lane."""
+    vector = ir.VectorType(value.type, width)
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
@@ -74,7 +83,43 @@ def splat(builder, value, width: int):
 @lower_cast(types.Float, LanesType)
 @lower_cast(types.Integer, LanesType)
 def _number_to_lanes(context, builder, fromty, toty, value):
-    return splat(builder, context.cast(builder, value, fromty, types.float64), toty.width)
+    value = context.cast(builder, value, fromty, types.float64)
+    return splat(builder, rounded(builder, value) if toty.single else value, toty.width)
+
+
+def rounded(builder, value):
+    """A double in single precision; see `in_range` for literals."""
+    if isinstance(value, ir.Constant):
+        return ir.Constant(ir.FloatType(), in_range(value.constant))
+    # a literal that a helper got as an argument is seen to be one when the helper is merged into its caller
+    literal = _scalar_intrinsic(builder, "is.constant", [value], ir.IntType(1))
+    size = _scalar_intrinsic(builder, "fabs", [value])
+    zero, infinity = (ir.Constant(value.type, x) for x in (0.0, float("inf")))
+    least, most = (ir.Constant(value.type, x) for x in (_LEAST_SINGLE, _MOST_SINGLE))
+    small = builder.and_(builder.fcmp_ordered(">", size, zero), builder.fcmp_ordered("<", size, least))
+    large = builder.and_(builder.fcmp_ordered(">", size, most), builder.fcmp_ordered("<", size, infinity))
+    moved = builder.select(small, least, builder.select(large, most, size))
+    moved = _scalar_intrinsic(builder, "copysign", [moved, value])
+    return builder.fptrunc(builder.select(literal, moved, value), ir.FloatType())
+
+
+def in_range(x: float) -> float:
+    """A literal within the range of single precision.
+
+    Guards such as `maximum(x, 1e-300)` stay guards: what is not zero does not become zero, and what is finite
+    not infinite.
+    """
+    if x == 0.0 or not math.isfinite(x):
+        return x
+    return math.copysign(min(max(abs(x), _LEAST_SINGLE), _MOST_SINGLE), x)
+
+
+def _scalar_intrinsic(builder, name: str, args, result=None):
+    """Call an LLVM intrinsic on doubles."""
+    result = args[0].type if result is None else result
+    function_type = ir.FunctionType(result, [a.type for a in args])
+    function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.f64")
+    return builder.call(function, args)
 
 
 def _lanes_among(args) -> LanesType | None:
@@ -111,7 +156,7 @@ def _register_comparison(operation, symbol: str) -> None:
     class _Comparison(AbstractTemplate):
         def generic(self, args, kws):
             lanes = _lanes_among(args)
-            return signature(MaskType(lanes.width), lanes, lanes) if lanes else None
+            return signature(MaskType(lanes), lanes, lanes) if lanes else None
 
     @lower_builtin(operation, LanesType, LanesType)
     def _lower(context, builder, sig, args):
@@ -144,9 +189,10 @@ for _operation, _instruction in (
 
 
 def vector_intrinsic(builder, name: str, args):
-    """Call an LLVM intrinsic on doubles or on vectors of doubles."""
+    """Call an LLVM intrinsic on doubles or on vectors."""
     kind = args[0].type
-    suffix = f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64"
+    bits = 32 if isinstance(kind, ir.VectorType) and isinstance(kind.element, ir.FloatType) else 64
+    suffix = f"v{kind.count}f{bits}" if isinstance(kind, ir.VectorType) else "f64"
     function_type = ir.FunctionType(kind, [a.type for a in args])
     function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.{suffix}")
     return builder.call(function, args, fastmath=FLAGS)

@@ -29,7 +29,7 @@ register_model(OwnConstantsPointer)(models.PointerModel)
 def _view(context, builder, kind, arena, base, offset, shape):
     """An array structure over foreign memory: no owner, no reference count.
 
-    Doubles over an arena of lanes are the first lane of every element: their stride is that of lanes.
+    Numbers over an arena of lanes are the first lane of every element: their stride is that of lanes.
     """
     array = arrayobj.make_array(kind)(context, builder)
     data = builder.gep(base, [offset])
@@ -62,7 +62,7 @@ def _array(arena, shared, ndim):
         return None
     kind = types.Array(arena.dtype, ndim, "C")
     if shared and isinstance(arena.dtype, LanesType):
-        kind = types.Array(types.float64, ndim, "A")
+        kind = types.Array(arena.dtype.number, ndim, "A")
 
     def codegen(context, builder, sig, args):
         return _view(context, builder, kind, arena, args[0], args[1], list(args[2:]))
@@ -114,6 +114,18 @@ def _pointer_as(typingctx, array, scalar):
         return builder.bitcast(data, context.get_data_type(scalar.instance_type).as_pointer())
 
     return kind(array, scalar), codegen
+
+
+@lowers(memory.pointer_to_worlds)
+def _pointer_to_worlds(typingctx, array):
+    number = array.dtype.number if isinstance(array.dtype, LanesType) else types.float64
+    kind = types.CPointer(number)
+
+    def codegen(context, builder, sig, args):
+        data = arrayobj.make_array(array)(context, builder, args[0]).data
+        return builder.bitcast(data, context.get_data_type(number).as_pointer())
+
+    return kind(array), codegen
 
 
 @lowers(memory.address_as)
@@ -202,13 +214,16 @@ def _gather_block(typingctx, lanes, at, array, start, stride):
 
     Element `at + k` of the lanes gets element `start + lane * stride + k` of the array in every lane.
     """
-    width = lanes.dtype.width
+    width, single = lanes.dtype.width, lanes.dtype.single
+    vector = ir.VectorType(ir.FloatType(), width)
 
     def codegen(context, builder, sig, args):
         source = arrayobj.make_array(array)(context, builder, args[2])
         # rows of the caller's arrays have no special alignment
         addresses = _rows(context, builder, source, args[3], args[4], width)
         rows = [builder.load(address, align=8) for address in addresses]
+        if single:
+            rows = [builder.fptrunc(row, vector) for row in rows]
         for k, row in enumerate(_transposed(builder, rows)):
             index = builder.add(args[1], ir.Constant(args[1].type, k))
             builder.store(row, builder.gep(args[0], [index]))
@@ -220,7 +235,8 @@ def _gather_block(typingctx, lanes, at, array, start, stride):
 @lowers(memory.scatter_block)
 def _scatter_block(typingctx, lanes, at, array, start, stride):
     """Move a square block from lanes back to one row per world; the inverse of `gather_block`."""
-    width = lanes.dtype.width
+    width, single = lanes.dtype.width, lanes.dtype.single
+    vector = ir.VectorType(ir.DoubleType(), width)
 
     def codegen(context, builder, sig, args):
         target = arrayobj.make_array(array)(context, builder, args[2])
@@ -230,7 +246,7 @@ def _scatter_block(typingctx, lanes, at, array, start, stride):
             rows.append(builder.load(builder.gep(args[0], [index])))
         addresses = _rows(context, builder, target, args[3], args[4], width)
         for row, address in zip(_transposed(builder, rows), addresses, strict=True):
-            builder.store(row, address, align=8)
+            builder.store(builder.fpext(row, vector) if single else row, address, align=8)
         return context.get_dummy_value()
 
     return types.none(lanes, types.intp, array, types.intp, types.intp), codegen

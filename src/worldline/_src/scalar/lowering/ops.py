@@ -11,12 +11,13 @@ from numba.extending import overload
 from worldline._src.compiler import INLINE_OPTIONS, lowers
 from worldline._src.scalar.lowering import dual as _dual
 from worldline._src.scalar.lowering.dual import DualType
-from worldline._src.scalar.lowering.lanes import LanesType, MaskType, splat, vector_intrinsic
+from worldline._src.scalar.lowering.lanes import LanesType, MaskType, rounded, splat, vector_intrinsic
 from worldline._src.scalar.ops import (
     absolute,
     any_of,
     clamp,
     constant,
+    is_single,
     maximum,
     minimum,
     nearest,
@@ -52,7 +53,7 @@ def _where(typingctx, condition, a, b):
     if scalar is None:
         return None
     if isinstance(condition, MaskType) and not isinstance(scalar, LanesType):
-        scalar = LanesType(condition.width)
+        scalar = condition.lanes
 
     def codegen(context, builder, sig, args):
         choice, x, y = args
@@ -115,6 +116,7 @@ def _power(typingctx, x, exponent):
     def codegen(context, builder, sig, args):
         x, p = args
         if isinstance(scalar, LanesType):
+            p = rounded(builder, p) if scalar.single else p
             return vector_intrinsic(builder, "pow", [x, splat(builder, p, scalar.width)])
         if not isinstance(scalar, DualType):
             return vector_intrinsic(builder, "pow", [x, p])
@@ -135,7 +137,8 @@ def _shared(typingctx, x):
 
     def codegen(context, builder, sig, args):
         if isinstance(x, LanesType):
-            return builder.extract_element(args[0], ir.Constant(ir.IntType(32), 0))
+            first = builder.extract_element(args[0], ir.Constant(ir.IntType(32), 0))
+            return builder.fpext(first, ir.DoubleType()) if x.single else first
         return args[0]
 
     return (types.float64 if isinstance(x, LanesType) else x)(x), codegen
@@ -153,6 +156,13 @@ def _any_of(typingctx, condition):
         return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
     return types.boolean(condition), codegen
+
+
+@overload(is_single, jit_options=INLINE_OPTIONS)
+def _is_single(like):
+    if isinstance(like, LanesType) and like.single:
+        return lambda like: True
+    return lambda like: False
 
 
 @overload(absolute, jit_options=INLINE_OPTIONS)

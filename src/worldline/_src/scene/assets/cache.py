@@ -23,7 +23,7 @@ from worldline._src.scene.limits import LIMITS
 
 Arrays = dict[str, np.ndarray]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """To be raised whenever code that makes cached results changes what it returns."""
 
 _MAGIC: Final = b"worldline-asset\x01"

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import matmul, unit_vector
 from worldline._src.scene.assets.mesh import MAX_TRIANGLES, Mesh, joined, welded
 from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.vectors import Array
@@ -87,7 +88,7 @@ class _Document:
         for child in node:
             tag = _tag(child)
             if tag in _TRANSFORMS:
-                frame = frame @ _TRANSFORMS[tag](_numbers(child))
+                frame = matmul(frame, _TRANSFORMS[tag](_numbers(child)))
         name = node.get("name") or node.get("id") or "mesh"
         for child in node:
             tag = _tag(child)
@@ -110,7 +111,7 @@ class _Document:
         if self.triangles > MAX_TRIANGLES:
             raise _Broken(f"more than {MAX_TRIANGLES} triangles")
         triangles = mesh.triangles if np.linalg.det(frame[:3, :3]) > 0.0 else mesh.triangles[:, ::-1]
-        vertices = mesh.vertices @ frame[:3, :3].T + frame[:3, 3]
+        vertices = matmul(mesh.vertices, frame[:3, :3].T) + frame[:3, 3]
         label, number = name, 1
         while label in parts:
             number += 1
@@ -232,10 +233,9 @@ def _scale(numbers: Array) -> Array:
 def _rotate(numbers: Array) -> Array:
     axis, angle = numbers[:3], math.radians(numbers[3])
     made = np.eye(4)
-    length = float(np.linalg.norm(axis))
-    if length > 0.0:
+    if axis.any():
         made[:3, :3] = rotation_matrix(
-            np.append(axis / length * math.sin(angle / 2.0), math.cos(angle / 2.0))
+            np.append(unit_vector(axis) * math.sin(angle / 2.0), math.cos(angle / 2.0))
         )
     return made
 

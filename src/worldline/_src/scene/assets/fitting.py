@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import matmul
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.integrals import MeshIntegrals
 from worldline._src.scene.assets.mesh import Mesh
@@ -49,9 +50,9 @@ def bounding_box(mesh: Mesh, integrals: MeshIntegrals) -> FittedShape:
     """The box along the principal axes of a mesh that just holds it."""
     rotation = principal_axes(integrals.inertia).rotation
     turn = rotation_matrix(rotation)
-    inside = (mesh.vertices - integrals.com) @ turn
+    inside = matmul(mesh.vertices - integrals.com, turn)
     low, high = inside.min(axis=0), inside.max(axis=0)
-    return FittedShape(0.5 * (high - low), integrals.com + turn @ (0.5 * (low + high)), rotation)
+    return FittedShape(0.5 * (high - low), integrals.com + matmul(turn, 0.5 * (low + high)), rotation)
 
 
 def fitted(

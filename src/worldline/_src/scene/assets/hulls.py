@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import dot, matmul, norm, unit_vector
 from worldline._src.scene.assets.cache import AssetCache, NoCache, content_key
 from worldline._src.scene.assets.mesh import Mesh
 from worldline._src.scene.vectors import Array
@@ -72,19 +73,18 @@ def _spread(points: Array) -> tuple[Array, Array]:
     """Extents of the points along three axes at right angles, largest first, and these axes as rows."""
     centred = points - points.mean(axis=0)
     first = centred[np.argmax(np.einsum("ij,ij->i", centred, centred))]
-    length = float(np.linalg.norm(first))
-    if not length > 0.0:
+    extent = norm(first)
+    if not extent > 0.0:
         return np.zeros(3), np.eye(3)
-    x = first / length
-    rest = centred - np.outer(centred @ x, x)
+    x = first / extent
+    rest = centred - np.outer(matmul(centred, x), x)
     second = rest[np.argmax(np.einsum("ij,ij->i", rest, rest))]
-    width = float(np.linalg.norm(second))
+    width = norm(second)
     # any direction across will do for points on a line
     y = second / width if width > 0.0 else _across(x)
-    y = y - (y @ x) * x
-    y = y / np.linalg.norm(y)
+    y = unit_vector(y - dot(y, x) * x)
     axes = np.array([x, y, np.cross(x, y)])
-    return np.array([length, width, float(np.abs(centred @ axes[2]).max())]), axes
+    return np.array([extent, width, float(np.abs(matmul(centred, axes[2])).max())]), axes
 
 
 def _across(x: Array) -> Array:
@@ -97,7 +97,7 @@ def _flat_hull(points: Array, axes: Array) -> Mesh:
     """The convex polygon of points in a plane, as a fan of triangles on either side."""
     from scipy.spatial import ConvexHull
 
-    flat = (points - points.mean(axis=0)) @ axes[:2].T
+    flat = matmul(points - points.mean(axis=0), axes[:2].T)
     ring = np.arange(3) if len(points) == 3 else ConvexHull(flat).vertices
     # the fans start at different corners, so that no edge has more than two triangles
     return _compact(points, np.concatenate((_fan(ring), _fan(np.roll(ring[::-1], 2)))))

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import matmul
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.bodies import Link
@@ -65,7 +66,7 @@ def _axes(inertia: Array) -> Array:
     moments = np.zeros(3)
     for _ in range(_MOST):
         axes = rotation_matrix(found)
-        matrix = axes.T @ inertia @ axes
+        matrix = matmul(axes.T, inertia, axes)
         moments = np.diag(matrix).copy()
         xy, xz, yz = abs(matrix[0, 1]), abs(matrix[0, 2]), abs(matrix[1, 2])
         # the largest entry off the diagonal is rotated away

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import weighted_sum
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import Mesh, topology
@@ -90,7 +91,7 @@ def _integrals(mesh: Mesh, mode: MeshInertia) -> MeshIntegrals:
     centres = (corners[0] + corners[1] + corners[2]) / 3.0
     if not area > 0.0:
         return MeshIntegrals(0.0, np.zeros(3), np.zeros((3, 3)), mode)
-    centroid = areas @ centres / area
+    centroid = weighted_sum(areas, centres) / area
     if mode is MeshInertia.Shell:
         return MeshIntegrals(area, centroid, _second_moments(corners, centroid, areas, 12.0), mode)
     volumes = _volumes(corners, centroid, mode)
@@ -98,7 +99,7 @@ def _integrals(mesh: Mesh, mode: MeshInertia) -> MeshIntegrals:
     if not abs(total) > 0.0:
         return MeshIntegrals(0.0, centroid, np.zeros((3, 3)), mode)
     # the apex of every tetrahedron is the centroid: its share is a quarter, the triangle's three quarters
-    com = centroid + 0.75 * (volumes @ (centres - centroid)) / total
+    com = centroid + 0.75 * weighted_sum(volumes, centres - centroid) / total
     volumes = _volumes(corners, com, mode)
     return MeshIntegrals(float(volumes.sum()), com, _second_moments(corners, com, volumes, 20.0), mode)
 
@@ -115,5 +116,10 @@ def _second_moments(
     """Inertia of weighted triangles (divisor 12), or of tetrahedra over them (divisor 20), about a point."""
     a, b, c = (corner - about for corner in corners)
     total = a + b + c
-    products = sum((x * weights[:, None]).T @ x for x in (a, b, c, total)) / divisor
+    products = sum(_products(weights, x) for x in (a, b, c, total)) / divisor
     return np.trace(products) * np.eye(3) - products
+
+
+def _products(weights: Array, x: Array) -> Array:
+    """The sum of w x x^T over rows x, (3, 3)."""
+    return np.array([weighted_sum(weights * x[:, k], x) for k in range(3)])

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import matmul
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.asset_specs import MeshData, MeshTransform
 from worldline._src.scene.assets.cache import content_key
@@ -121,8 +122,8 @@ def transformed(mesh: Mesh, transform: MeshTransform) -> Mesh:
         vertices = vertices - transform.position
     if transform.rotation is not None:
         matrix = rotation_matrix(transform.rotation)
-        vertices = vertices @ matrix
-        normals = None if normals is None else normals @ matrix
+        vertices = matmul(vertices, matrix)
+        normals = None if normals is None else matmul(normals, matrix)
     mesh = Mesh(vertices, mesh.triangles, normals, mesh.texcoords)
     return mesh if transform.scale is None else scaled(mesh, transform.scale)
 

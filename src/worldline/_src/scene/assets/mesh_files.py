@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from worldline._src.errors import CapabilityError, SceneError
+from worldline._src.linear_algebra import matmul
 from worldline._src.scene.assets.collada import read_collada
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import MAX_TRIANGLES, MAX_VERTICES, Mesh, checked, joined, welded
@@ -274,7 +275,7 @@ def _parts_of(scene: Any) -> dict[str, Mesh]:
         if faces is not None:
             triangles = np.asarray(faces, dtype=np.int64)
         if not np.array_equal(matrix, np.eye(4)):
-            vertices = vertices @ matrix[:3, :3].T + matrix[:3, 3]
+            vertices = matmul(vertices, matrix[:3, :3].T) + matrix[:3, 3]
             if np.linalg.det(matrix[:3, :3]) < 0.0:
                 triangles = triangles[:, ::-1]
         uv = getattr(getattr(geometry, "visual", None), "uv", None)

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from worldline._src.linear_algebra import unit_vector
 from worldline._src.scene.vectors import Array
 
 Row = tuple[float, float, float]
@@ -67,7 +68,7 @@ def quaternion(matrix: Array) -> Array:
         ]
     )
     row = products[largest]
-    found = row / np.linalg.norm(row)
+    found = unit_vector(row)
     return -found if found[3] < 0.0 else found
 
 

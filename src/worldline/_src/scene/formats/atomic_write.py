@@ -67,7 +67,7 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
         for number, (target, data) in enumerate(files.items()):
             if number > 0:
                 _make_directories(target.parent, made)
-            ready.append((target, _beside(target, data)))
+            ready.append((target, _temporary(target, data)))
         for target, temporary in reversed(ready):
             # one file replaces the old one atomically; several keep the old ones, to roll back
             if len(ready) > 1:
@@ -91,7 +91,7 @@ def _make_directories(directory: Path, made: list[Path]) -> None:
         made.append(new)
 
 
-def _beside(target: Path, data: bytes) -> Path:
+def _temporary(target: Path, data: bytes) -> Path:
     """The data in a file of its own in the directory of the target."""
     handle, temporary = _private(target)
     try:

@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import dot, unit_vector
 from worldline._src.scene.base import fields
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.formats.rigid import is_identity, product, turn_about, unit
@@ -204,7 +205,7 @@ def _axis(joint: Joint) -> Array:
 
 
 def _normal(vector: Array) -> Array:
-    return vector / np.linalg.norm(vector)
+    return unit_vector(vector)
 
 
 def _axes(joint: Joint) -> list[Array]:
@@ -222,7 +223,7 @@ def _elementary(joint: Joint, path: str, notes: WriteLosses) -> list[Step]:
         parts = [(turn, _axis(joint)), (turn, joint.axis2)]
     elif kind is JointType.Planar:
         normal = _normal(_axis(joint))
-        first = _normal(joint.axis2 - normal * (normal @ joint.axis2))
+        first = _normal(joint.axis2 - normal * dot(normal, joint.axis2))
         parts = [(slide, first), (slide, _normal(np.cross(normal, first))), (turn, normal)]
     elif kind is JointType.Euler:
         parts = [(turn, _LETTERS[letter]) for letter in joint.euler_order.name]

@@ -10,9 +10,9 @@ bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from worldline._src.errors import Problem, SceneError
 from worldline._src.scene.limits import Limits
@@ -43,6 +43,23 @@ _CROWD: Final = 5_000
 
 
 _new = object.__new__
+
+
+class _Node(Protocol):
+    @property
+    def children(self) -> Sequence[Any]: ...
+
+
+N = TypeVar("N", bound=_Node)
+
+
+def walk(root: N) -> Iterator[N]:
+    """A node and all below it, each before its children, in the order of the file."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))
 
 
 class Element:
@@ -116,11 +133,7 @@ class Element:
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in the order of the file."""
-        stack: list[Element] = [self]
-        while stack:
-            element = stack.pop()
-            yield element
-            stack.extend(reversed(element.children))
+        return walk(self)
 
     def dismantle(self) -> None:
         """Takes apart a tree that is no longer needed.

@@ -160,8 +160,8 @@ def roles(
     places = [(geom, place) for geom, place in places if can_say(geom, place)]
     solid = [geom for geom, _ in places if touches(geom)]
     looks = any(geom.visual.color or geom.visual.material for geom in solid)
-    beside = len(solid) < len(places)
-    twice = looks or (beside and any(geom.visual.group <= _SHOWN for geom in solid))
+    has_visuals = len(solid) < len(places)
+    twice = looks or (has_visuals and any(geom.visual.group <= _SHOWN for geom in solid))
     made: list[Role] = []
     for geom, place in places:
         group = geom.visual.group
@@ -171,7 +171,7 @@ def roles(
         else:
             both = twice and group <= _SHOWN
             made.append(Role(geom, place, both, True))
-            expected = COLLISION_GROUP if twice or beside else 0
+            expected = COLLISION_GROUP if twice or has_visuals else 0
             if both:
                 notes.approximated(place, "seen and solid: written as a visual and a collision")
                 continue
@@ -256,9 +256,9 @@ class MeshFiles:
         if source.variant == "path":
             chosen = sorted(source.value["using_meshes"])
             transform = source.value["transform"]
-            still = transform.position is None and transform.rotation is None
+            is_in_place = transform.position is None and transform.rotation is None
             known = os.path.splitext(source.value["path"])[1].lower() in self.suffixes
-            if still and known and len(chosen) <= int(parts):
+            if is_in_place and known and len(chosen) <= int(parts):
                 if transform.scale is not None:
                     self.notes.kept(path, "the scale of a mesh is given by the shapes that use it")
                     scale = transform.scale if scale is None else scale * transform.scale

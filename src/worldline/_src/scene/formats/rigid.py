@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import dot
 from worldline._src.scene.assets.rotations import from_rpy
 from worldline._src.scene.formats import markup
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
@@ -55,7 +56,7 @@ def shifted(pose: Pose, by: Array) -> Pose:
 
 def unit(position: Array, rotation: Array) -> Pose:
     """A pose of a valid scene, whose quaternion may be of any length; one of unit length keeps its bits."""
-    near = abs(float(rotation @ rotation) - 1.0) < 1.0e-14
+    near = abs(dot(rotation, rotation) - 1.0) < 1.0e-14
     return Pose(position, rotation if near else normalized(rotation))
 
 

@@ -69,13 +69,13 @@ def to_file(
             files = {target: native.to_msgpack(world, file_path=target, defaults=defaults)}
             report = Report()
         else:
-            beside: dict[str, bytes] = {}
+            assets: dict[str, bytes] = {}
             report = Report()
-            text = _foreign(world, chosen, target, report, beside)
+            text = _foreign(world, chosen, target, report, assets)
             if strict:
                 report.raise_losses(f"{target}: strict writing as {chosen.upper()}")
             files = {target: text.encode()}
-            files |= {target.parent / name: data for name, data in beside.items()}
+            files |= {target.parent / name: data for name, data in assets.items()}
         write_atomically(files)
     return report
 

@@ -63,14 +63,24 @@ from worldline._src.kernels.narrowphase.values import select
 from worldline._src.kernels.search import find_key
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import matrix, pointer
-from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, shared, sqrt, where
+from worldline._src.scalar.ops import (
+    absolute,
+    any_of,
+    constant,
+    is_single,
+    maximum,
+    minimum,
+    shared,
+    sqrt,
+    where,
+)
 from worldline._src.scalar.packed import PACK
 from worldline._src.scalar.wide_rows import copy_row, spread_rows
 from worldline._src.spatial.vec3 import Vec3
 
 LEAST_FRICTION = 1e-5
-_UPRIGHT = 1.0 - 1e-12
-"""Square of the cosine above which an axis is along the normal."""
+_UPRIGHT, _UPRIGHT_SINGLE = 1.0 - 1e-12, 1.0 - 1e-5
+"""Square of the cosine above which an axis is along the normal, in double and single precision."""
 _SEEN = 1e20
 """Rows of hard contacts exist up to this distance [m]; below that of an empty row of a fixed layout."""
 
@@ -181,7 +191,8 @@ def first_tangent(contacts, a, b, normal):
         X = contacts.shape_X_W
         axis = Vec3(X[lying, 5], X[lying, 8], X[lying, 11])
         along = axis.x * normal.x + axis.y * normal.y + axis.z * normal.z
-        helper = select(along * along < _UPRIGHT, axis, helper)
+        upright = _UPRIGHT_SINGLE if is_single(along) else _UPRIGHT
+        helper = select(along * along < upright, axis, helper)
     return helper
 
 

@@ -43,6 +43,7 @@ from worldline._src.kernels.constraints.equality.loops import (
     push_loop,
     solve_loop,
 )
+from worldline._src.kernels.variational import solve_again
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 
 _FARTHEST = 1e6
@@ -62,13 +63,6 @@ def _go(held, start, move, h, q_out):
     configuration.integrate(trees.tree, start.q_start, move.displacement, constant(1.0, h), q_out)
     kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
     anchor_poses(trees.tree, trees.pos, held.anchors)
-
-
-@inline
-def _solve_again(move_io, h):
-    """The equations of the step are not solved any more."""
-    move_io.solver_report[1] = constant(1.0, h)
-    move_io.solver_report[2] = constant(1e300, h)
 
 
 @inline
@@ -139,7 +133,7 @@ def push_loops(loop, held, h, start, v, move_io, q_out):
         before = loop.loop_state[g, FAR_START]
         loop.loop_state[g, FAR_START] = where(before > 0.0, before, distance(loop, g, h))
         _push(loop, g, h, move_io)
-    _solve_again(move_io, h)
+    solve_again(move_io)
 
 
 @kernel
@@ -175,7 +169,7 @@ def damp_loops(loop, held, h, start, v, crb_out, move_io, q_out):
                     move_io.p_start[d] = start.v_part[d]
                     if trees.chain.dof_mobile[d] != 0.0:
                         move_io.displacement[d] = h * start.v_start[d]
-        _solve_again(move_io, h)
+        solve_again(move_io)
 
 
 @kernel
@@ -190,4 +184,4 @@ def push_damped(loop, held, h, start, v, move_io, q_out):
             if any_of(loop.loop_state[g, FAR] > 0.5):
                 loop_rows(loop, g, held, q_out, v, False)
                 _push(loop, g, h, move_io)
-        _solve_again(move_io, h)
+        solve_again(move_io)

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import matmul
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body, Frame, Hierarchy, Inertia, Link
 from worldline._src.scene.formats.mjcf.cameras import read_camera, read_light
@@ -291,5 +292,5 @@ def _turned(full: list[float], frame: Placement) -> list[float]:
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     turned = Placement(rotation=frame.rotation)
     matrix = np.array([turned.apply(axis) for axis in np.eye(3).tolist()]).T
-    i = matrix @ tensor @ matrix.T
+    i = matmul(matrix, tensor, matrix.T)
     return [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from worldline._src.linear_algebra import unit_vector
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import Mesh
 from worldline._src.scene.vectors import Array, IntArray
@@ -77,7 +78,7 @@ def _hemisphere(resolution: float) -> Mesh:
             for k in range(row):
                 across = (row - k) * corners[side] + k * corners[side + 1]
                 point = np.array([*across, float(rows - row)])
-                points.append(point / np.linalg.norm(point))
+                points.append(unit_vector(point))
                 a, b = outer + side * row + k, outer + (side * row + k + 1) % (4 * row)
                 c, d = (inner + (side * (row - 1) + m) % inside for m in (k, k + 1))
                 triangles += [(c, a, b)] if k == row - 1 else [(c, a, b), (c, b, d)]

@@ -197,11 +197,11 @@ class Reading:
         try:
             return self.policy.resolve(reference, base=scope.source.directory, prefix=directory)
         except UnreadableFileError:
-            beside = None if a.element.file is None else Path(a.element.file).parent
-            if beside is None or beside == scope.source.directory:
+            folder = None if a.element.file is None else Path(a.element.file).parent
+            if folder is None or folder == scope.source.directory:
                 raise
             try:
-                return self.policy.resolve(reference, base=beside)
+                return self.policy.resolve(reference, base=folder)
             except UnreadableFileError:
                 pass
             raise

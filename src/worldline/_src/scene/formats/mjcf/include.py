@@ -72,8 +72,8 @@ def _drop_blanks(root: xml.Element, log: xml.Log) -> None:
         for name, text in list(element.attributes.items()):
             if text.strip() or name not in rule.attributes:
                 continue
-            beside = name in _BODY_FRAME and "site1" in element.attributes
-            if name in rule.filled or beside:
+            is_of_sites = name in _BODY_FRAME and "site1" in element.attributes
+            if name in rule.filled or is_of_sites:
                 del element.attributes[name]
                 log.problem(
                     element, f"attribute '{name}': given {text[:20]!r}; allowed: a text that is not empty"
@@ -150,11 +150,11 @@ class _Includes:
         return root.children
 
     def _find(self, reference: str, element: xml.Element) -> Path:
-        beside = None if element.file is None else Path(element.file).parent
+        folder = None if element.file is None else Path(element.file).parent
         try:
-            return self.policy.resolve(reference, base=beside)
+            return self.policy.resolve(reference, base=folder)
         except UnreadableFileError:
-            if beside == self.directory:
+            if folder == self.directory:
                 raise
             return self.policy.resolve(reference, base=self.directory)
 

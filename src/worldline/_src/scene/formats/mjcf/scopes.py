@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.scene.formats.elements import walk
 from worldline._src.scene.formats.mjcf.compiler import Compiler
 from worldline._src.scene.formats.mjcf.defaults import DefaultClass, Defaults
 from worldline._src.scene.formats.mjcf.schema import check
@@ -114,11 +115,7 @@ class Scope:
 
     def walk(self) -> Iterator[Scope]:
         """This scope and all within, each before those within it."""
-        stack: list[Scope] = [self]
-        while stack:
-            scope = stack.pop()
-            yield scope
-            stack.extend(reversed(scope.children))
+        return walk(self)
 
 
 class Reference(NamedTuple):

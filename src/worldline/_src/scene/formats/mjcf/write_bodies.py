@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.linear_algebra import matmul
 from worldline._src.scene import mass_properties
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Frame, FrameKind, Hierarchy, Inertia, Link
@@ -309,7 +310,7 @@ def _turned(full: list[float], rotation: Any) -> list[float]:
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     frame = Pose(np.zeros(3), rotation)
     turn = np.array([frame.turn(axis) for axis in np.eye(3)]).T
-    i = turn @ tensor @ turn.T
+    i = matmul(turn, tensor, turn.T)
     return [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
 
 

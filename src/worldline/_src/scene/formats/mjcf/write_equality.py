@@ -9,6 +9,7 @@ them hard, which is noted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from worldline._src.scene.closures import (
@@ -18,6 +19,7 @@ from worldline._src.scene.closures import (
     LoopClosure,
     LoopClosureFamily,
 )
+from worldline._src.scene.constraints import EqualityTendon
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.orientation import turn
 from worldline._src.scene.formats.mjcf.write_bodies import frame_pose
@@ -39,22 +41,19 @@ _COUPLER_SAID: Final = frozenset(
 def write_equalities(writing: Writing) -> None:
     """The `equality` section."""
     made = writing.world.equality_constraint_set
-    for index, connect in enumerate(made.connects):
-        _write_connect(writing, connect, f"$.equality_constraint_set.connects[{index}]")
-    for index, weld in enumerate(made.welds):
-        _write_weld(writing, weld, f"$.equality_constraint_set.welds[{index}]")
-    for index, joint in enumerate(made.joints):
-        _write_joints(writing, joint, f"$.equality_constraint_set.joints[{index}]")
-    for index, tendon in enumerate(made.tendons):
-        path = f"$.equality_constraint_set.tendons[{index}]"
-        words = _start(writing, tendon, path)
-        words["tendon1"] = tendon.tendon_a
-        words.text("tendon2", tendon.tendon_b)
-        words.reals("polycoef", tendon.polycoeff, _POLYNOMIAL, short=True)
-        _finish(writing, "tendon", words, tendon, path)
-    for name in made._fields.keys() - {"connects", "welds", "joints", "tendons"}:
-        for index in range(len(getattr(made, name))):
-            writing.lost(f"$.equality_constraint_set.{name}[{index}]", "MJCF has no such constraint")
+    writers: dict[str, Callable[[Writing, Any, str], None]] = {
+        "connects": _write_connect,
+        "welds": _write_weld,
+        "joints": _write_joints,
+        "tendons": _write_tendons,
+    }
+    for name in (*writers, *(made._fields.keys() - writers)):
+        for index, constraint in enumerate(getattr(made, name)):
+            path = f"$.equality_constraint_set.{name}[{index}]"
+            if name in writers:
+                writers[name](writing, constraint, path)
+            else:
+                writing.lost(path, "MJCF has no such constraint")
     for index, closure in enumerate(writing.world.loop_closures):
         _write_closure(writing, closure, f"$.loop_closures[{index}]")
     for index, coupler in enumerate(writing.world.couplers):
@@ -137,6 +136,14 @@ def endpoint(writing: Writing, reference: FrameRef) -> tuple[str | None, Pose]:
     frames = writing.world.frames
     link, base = frame_pose(frames, next(f for f in frames if f.name == reference.frame))
     return None if link == "world" else link, Pose(base.position, normalized(base.rotation)) * pose
+
+
+def _write_tendons(writing: Writing, tendon: EqualityTendon, path: str) -> None:
+    words = _start(writing, tendon, path)
+    words["tendon1"] = tendon.tendon_a
+    words.text("tendon2", tendon.tendon_b)
+    words.reals("polycoef", tendon.polycoeff, _POLYNOMIAL, short=True)
+    _finish(writing, "tendon", words, tendon, path)
 
 
 def _write_closure(writing: Writing, closure: LoopClosure, path: str) -> None:

@@ -44,13 +44,19 @@ _SITE_SAID: Final = frozenset(
 )
 
 
-def write_geom(writing: Writing, element: Element, geom: Geometry, path: str) -> None:
-    """A geom."""
+def _of_shape(name: str | None, shape: str) -> Words:
+    """Name and type of a geom or a site; spheres are the default."""
     words = Words()
-    words.text("name", geom.name)
-    shape = _SHAPES[geom.shape]
+    words.text("name", name)
     if shape != "sphere":
         words["type"] = shape
+    return words
+
+
+def write_geom(writing: Writing, element: Element, geom: Geometry, path: str) -> None:
+    """A geom."""
+    shape = _SHAPES[geom.shape]
+    words = _of_shape(geom.name, shape)
     if geom.shape is ShapeType.Plane:
         writing.changed(f"{path}.shape", "a plane pushes beyond its edges too")
     if geom.mesh is not None:
@@ -139,11 +145,8 @@ def _write_looks(writing: Writing, words: Words, geom: Geometry, path: str) -> N
 
 def write_site(writing: Writing, element: Element, site: Site, path: str) -> None:
     """A site."""
-    words = Words()
-    words.text("name", site.name)
     shape = _SITE_SHAPES[site.shape]
-    if shape != "sphere":
-        words["type"] = shape
+    words = _of_shape(site.name, shape)
     size = list(site.size)
     ends = site.from_to
     if ends is not None:

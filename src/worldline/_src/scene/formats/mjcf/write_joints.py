@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import dot, unit_vector
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body, Link
 from worldline._src.scene.formats.markup import child, number
@@ -86,9 +87,9 @@ def axes_of(joint: Joint) -> list[Axis]:
     elif kind is JointType.Universal:
         found = [Axis("hinge", axis), Axis("hinge", joint.axis2)]
     elif kind is JointType.Planar:
-        normal = axis / np.linalg.norm(axis)
-        first = joint.axis2 - normal * (normal @ joint.axis2)
-        first = first / np.linalg.norm(first)
+        normal = unit_vector(axis)
+        first = joint.axis2 - normal * dot(normal, joint.axis2)
+        first = unit_vector(first)
         found = [Axis("slide", first), Axis("slide", np.cross(normal, first)), Axis("hinge", normal)]
     elif kind is JointType.Euler:
         found = [Axis("hinge", _AXES[letter]) for letter in joint.euler_order.name.lower()]
@@ -157,13 +158,13 @@ def _frozen_pose(joint: Joint) -> Pose:
             motion = Pose(np.zeros(3), normalized(np.array(values[at : at + 4])))
             at += 4
         else:
-            unit = axis.axis / np.linalg.norm(axis.axis)
+            direction = unit_vector(axis.axis)
             amount = axis.factor * (values[min(at, len(values) - 1)] - joint.ref_)
             at += 1
             if axis.kind == "slide":
-                motion = Pose(unit * amount, np.array([0.0, 0.0, 0.0, 1.0]))
+                motion = Pose(direction * amount, np.array([0.0, 0.0, 0.0, 1.0]))
             else:
-                turn = np.array([*(unit * np.sin(0.5 * amount)), np.cos(0.5 * amount)])
+                turn = np.array([*(direction * np.sin(0.5 * amount)), np.cos(0.5 * amount)])
                 motion = Pose(np.zeros(3), turn)
         total = total * motion
     back = anchor.inverse()

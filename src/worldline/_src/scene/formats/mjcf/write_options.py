@@ -6,21 +6,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from worldline._src.scene import options as o
 from worldline._src.scene.formats.markup import child, numbers
 from worldline._src.scene.formats.mjcf.options import DISABLED, INTEGRATORS, SOLVERS
 from worldline._src.scene.formats.mjcf.solver import SOLIMP, SOLREF
 from worldline._src.scene.formats.mjcf.write_softness import profile, time_constants
 from worldline._src.scene.formats.mjcf.writing import Words, Writing
-from worldline._src.scene.options import (
-    FrictionModel,
-    InertiaSource,
-    IntegratorMethod,
-    ShapeFit,
-    SimulateOption,
-    SolverType,
-)
 
-_INERTIA: Final = {InertiaSource.Geometry: "true", InertiaSource.Given: "false"}
+_INERTIA: Final = {o.InertiaSource.Geometry: "true", o.InertiaSource.Given: "false"}
 _GROUPS: Final = [0, 5]
 _ALL_GROUPS: Final = [0, 7]
 _INTEGRATORS: Final = {member: word for word, member in INTEGRATORS.items() if word != "discrete"}
@@ -53,7 +46,7 @@ def write_compiler(writing: Writing) -> None:
     """The `compiler` section: angles in radians, and what the compiler does about mass."""
     options = writing.world.compile_options
     words = Words(angle="radian")
-    words.word("inertiafromgeom", options.inertia_source, _INERTIA, InertiaSource.Auto)
+    words.word("inertiafromgeom", options.inertia_source, _INERTIA, o.InertiaSource.Auto)
     groups = options.inertia_groups
     if groups is None:
         writing.reworded("$.compile_options.inertia_groups", "all groups are written as a range that has all")
@@ -65,7 +58,7 @@ def write_compiler(writing: Writing) -> None:
     if options.total_mass is not None:
         words.real("settotalmass", options.total_mass)
     words.flag("fusestatic", options.fuse_static, False)
-    if options.shape_fit is ShapeFit.Aabb:
+    if options.shape_fit is o.ShapeFit.Aabb:
         words["fitaabb"] = "true"
     section = writing.section("compiler")
     for name, text in words.items():
@@ -113,31 +106,31 @@ def write_options(writing: Writing) -> None:
             child(section, "flag", flags)
 
 
-def _write_methods(writing: Writing, words: Words, option: SimulateOption, path: str) -> None:
+def _write_methods(writing: Writing, words: Words, option: o.SimulateOption, path: str) -> None:
     method = option.integrator
     if method is None:
         writing.reworded(f"{path}.integrator", "the semi-implicit method is written by saying nothing")
     elif method not in _INTEGRATORS:
-        near = IntegratorMethod.ImplicitFast if method is IntegratorMethod.Implicit else None
+        near = o.IntegratorMethod.ImplicitFast if method is o.IntegratorMethod.Implicit else None
         writing.changed(
-            f"{path}.integrator", f"{method.name} becomes {(near or IntegratorMethod.SemiImplicit).name}"
+            f"{path}.integrator", f"{method.name} becomes {(near or o.IntegratorMethod.SemiImplicit).name}"
         )
         method = near
     words.word(
-        "integrator", method or IntegratorMethod.SemiImplicit, _INTEGRATORS, IntegratorMethod.SemiImplicit
+        "integrator", method or o.IntegratorMethod.SemiImplicit, _INTEGRATORS, o.IntegratorMethod.SemiImplicit
     )
     solver = option.solver_type
     if solver not in _SOLVERS:
         writing.changed(f"{path}.solver_type", f"{solver.name} becomes PGS")
-        solver = SolverType.PGS
-    words.word("solver", solver, _SOLVERS, SolverType.Newton)
-    if option.friction_model == FrictionModel.Cone:
+        solver = o.SolverType.PGS
+    words.word("solver", solver, _SOLVERS, o.SolverType.Newton)
+    if option.friction_model == o.FrictionModel.Cone:
         words["cone"] = "elliptic"
-    elif option.friction_model != FrictionModel.Pyramid:
+    elif option.friction_model != o.FrictionModel.Pyramid:
         writing.changed(f"{path}.friction_model", "friction is a pyramid")
 
 
-def _write_groups(writing: Writing, words: Words, option: SimulateOption, path: str) -> None:
+def _write_groups(writing: Writing, words: Words, option: o.SimulateOption, path: str) -> None:
     groups = [group for group in option.disabled_actuator_groups if 0 <= group <= 30]
     if groups != option.disabled_actuator_groups:
         writing.lost(f"{path}.disabled_actuator_groups", "groups are from 0 to 30")
@@ -145,14 +138,16 @@ def _write_groups(writing: Writing, words: Words, option: SimulateOption, path: 
         words["actuatorgroupdisable"] = " ".join(map(str, groups))
 
 
-def _flags(option: SimulateOption) -> Words:
+def _flags(option: o.SimulateOption) -> Words:
     flags = Words({flag: "disable" for flag, field in DISABLED.items() if getattr(option, field)})
     if option.compute_energy:
         flags["energy"] = "enable"
     return flags
 
 
-def _write_overrides(writing: Writing, words: Words, flags: Words, option: SimulateOption, path: str) -> None:
+def _write_overrides(
+    writing: Writing, words: Words, flags: Words, option: o.SimulateOption, path: str
+) -> None:
     """Parameters for all contacts; where one is given MuJoCo overrides them all."""
     force, margin, friction = (
         option.override_contact_force,
@@ -188,7 +183,7 @@ def _write_overrides(writing: Writing, words: Words, flags: Words, option: Simul
     words["o_solimp"] = numbers(SOLIMP if impedance is None else profile(impedance))
 
 
-def _write_policy(writing: Writing, words: Words, flags: Words, option: SimulateOption, path: str) -> None:
+def _write_policy(writing: Writing, words: Words, flags: Words, option: o.SimulateOption, path: str) -> None:
     policy = option.policy
     sleeping = policy.deactivation
     if sleeping.enabled:

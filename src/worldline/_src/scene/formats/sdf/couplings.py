@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from worldline._src.linear_algebra import dot
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.closures import CouplerMode, JointCoupler
 from worldline._src.scene.formats.sdf.frames import SEPARATOR, Scope
@@ -115,7 +116,7 @@ def _hinge(
         place = placed.get(id(joint))
         if place is None or joint.kind not in _HINGES:
             continue
-        cosine = float(joint.axes[0].direction @ direction)
+        cosine = dot(joint.axes[0].direction, direction)
         if abs(cosine) < 1.0 - 1.0e-6:
             continue
         if (joint.parent, joint.child) == (reference, link):

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import norm
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.sdf.frames import MODEL, Scope
 from worldline._src.scene.formats.sdf.nodes import Node, numbers_in
@@ -234,7 +235,7 @@ def _direction(scope: Scope, node: Node, frame: Pose, origin: Pose) -> Array:
     elif scope.version < (1, 7) and node.flag("use_parent_model_frame", False):
         expressed_in = expressed_in or MODEL
     vector = np.array(values)
-    length = float(np.linalg.norm(vector))
+    length = norm(vector)
     if not length > 0.0:
         node.log.problem(xyz or node.element, "given a zero axis; allowed: a direction")
         return np.array([0.0, 0.0, 1.0])

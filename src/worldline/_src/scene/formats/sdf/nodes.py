@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
+from worldline._src.linear_algebra import norm
 from worldline._src.scene.assets.rotations import from_rpy
 from worldline._src.scene.formats.xml import Attributes, Element, Log, number, too_long
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -124,13 +125,19 @@ class Node:
         for child in self.element.children:
             tag = child.tag
             if tag in ignored:
-                self.log.left_out(child, ignored[tag])
+                self.log.left_out(child, _called(child) + ignored[tag])
             elif tag in self._read or tag in also:
                 if child is not self._first[tag] and tag not in also and tag not in _MANY:
                     self.log.left_out(child, f"only the first <{tag}> counts")
             else:
                 self.log.unknown_child(child, {*self._read, *also, *ignored}, strict=False)
         self._attributes.finish(also=attributes, strict=False)
+
+
+def _called(element: Element) -> str:
+    """Type and name of what has both, as sensors and lights have, before the reason why it is left out."""
+    kind, name = element.get("type"), element.get("name")
+    return f"{kind[:40]} {name[:60]!r}: " if kind and name else ""
 
 
 _MANY: Final = {
@@ -189,7 +196,7 @@ def read_pose(owner: Node) -> RawPose:
     place = np.array(values[:3])
     if kind == 7:
         turn = np.array(values[3:])
-        length = float(np.linalg.norm(turn))
+        length = norm(turn)
         if not length > 0.0:
             log.problem(element, "given a zero quaternion; allowed: a rotation")
             return RawPose(element, IDENTITY, relative_to)

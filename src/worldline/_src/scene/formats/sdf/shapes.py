@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from worldline._src.errors import CapabilityError, SceneError, UnreadableFileError
+from worldline._src.linear_algebra import norm
 from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType
 from worldline._src.scene.assets.references import AssetReferences, free_name
 from worldline._src.scene.assets.rotations import quaternion
@@ -211,7 +212,7 @@ class ShapeReader:
     def _plane(self, node: Node, infinite: bool) -> tuple[Geometry, Pose]:
         normal = np.array(node.reals("normal", 3, (0.0, 0.0, 1.0)))
         width, depth = node.reals("size", 2, (1.0, 1.0)) or (1.0, 1.0)
-        length = float(np.linalg.norm(normal))
+        length = norm(normal)
         if not length > 0.0:
             self.log.problem(node.element, "given a zero normal; allowed: a direction")
             return Geometry(shape=ShapeType.InfinitePlane), IDENTITY

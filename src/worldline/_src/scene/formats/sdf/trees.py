@@ -153,15 +153,15 @@ class TreeBuilder:
         return tree, [entry for index, entry in enumerate(joints) if index not in kept]
 
     def _grow(self, tree: Sequence[tuple[SdfJoint, str]]) -> None:
-        beside: dict[LinkKey | None, list[tuple[SdfJoint, str]]] = {}
+        joints_of: dict[LinkKey | None, list[tuple[SdfJoint, str]]] = {}
         children: set[LinkKey | None] = set()
         for entry in tree:
             ends = (self._node(entry[0].parent), self._node(entry[0].child))
             children.add(ends[1])
             for end in ends:
-                beside.setdefault(end, []).append(entry)
+                joints_of.setdefault(end, []).append(entry)
         reached: set[LinkKey | None] = {None}
-        self._below(None, beside, reached)
+        self._below(None, joints_of, reached)
         free = [key for key, entry in self.links.items() if not entry.is_static]
         # a part floats on its first link without a parent, if there is one
         for key in [key for key in free if key not in children] + free:
@@ -173,12 +173,12 @@ class TreeBuilder:
             kind = BodyKind.Kinematic if base.is_kinematic else BodyKind.Dynamic
             body = Body(link=base.link, free=FreeJoint(), kind=kind, multibody=base.model or None)
             self.world.hierarchy.bodies.append(body)
-            self._below(key, beside, reached)
+            self._below(key, joints_of, reached)
 
     def _below(
         self,
         root: LinkKey | None,
-        beside: dict[LinkKey | None, list[tuple[SdfJoint, str]]],
+        joints_of: dict[LinkKey | None, list[tuple[SdfJoint, str]]],
         reached: set[LinkKey | None],
     ) -> None:
         """Hangs everything that the tree reaches from a root below it."""
@@ -191,7 +191,7 @@ class TreeBuilder:
                     self.log.problem(element, f"links deeper than {self.log.limits.link_depth}")
                 return
             found: list[tuple[LinkKey | None, int]] = []
-            for joint, name in beside.get(key, ()):
+            for joint, name in joints_of.get(key, ()):
                 ends = (self._node(joint.parent), self._node(joint.child))
                 other = ends[0] if ends[1] == key else ends[1]
                 if other is None or other in reached:

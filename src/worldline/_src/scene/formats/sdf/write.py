@@ -65,7 +65,7 @@ class _File:
         meshes = MeshFiles(world, library, file_path, files, SUFFIXES, notes)
         shapes = ShapeWriter(world, meshes, notes)
         planned = plan_models(world, notes)
-        in_world = not self._is_lone(planned)
+        in_world = not self._is_one_model(planned)
         element = root("sdf", {"version": VERSION})
         self.names = Names(notes, in_world, _names(world))
         self.models = ModelWriter(world, self.names, shapes, Inertias(world, library, notes), notes)
@@ -83,8 +83,8 @@ class _File:
         self._rest(shapes)
         self.text = document(element)
 
-    def _is_lone(self, planned: list[Model]) -> bool:
-        """Whether the scene is what a file of one model is read as."""
+    def _is_one_model(self, planned: list[Model]) -> bool:
+        """Whether the scene is a single model, which a file without a world describes."""
         world = self.world
         option, plain = world.simulate_option, SimulateOption()
         if len(planned) != 1 or any(getattr(option, name) != getattr(plain, name) for name in _OPTIONS):

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from worldline._src.linear_algebra import dot, norm
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.urdf.shapes import note_unknown, only_child, read_origin
 from worldline._src.scene.formats.xml import Attributes, Element, Log
@@ -103,14 +104,14 @@ def read_joint(element: Element, log: Log) -> UrdfJoint:
 def across(axis: Array) -> Array:
     """A direction at right angles to an axis, x where that is possible."""
     unit = np.array([1.0, 0.0, 0.0])
-    length = float(np.linalg.norm(axis))
+    length = norm(axis)
     if not length > 0.0:
         return unit
     along = axis / length
     if abs(along[0]) > 0.9:
         unit = np.array([0.0, 1.0, 0.0])
-    sideways = unit - (unit @ along) * along
-    return sideways / np.linalg.norm(sideways)
+    sideways = unit - dot(unit, along) * along
+    return sideways / norm(sideways)
 
 
 def _link(element: Element, tag: str, log: Log) -> str:
