@@ -37,13 +37,13 @@ def test_factor_solve_and_inverse(name):
     mass_factor.factor(dof, M, reference)
     np.testing.assert_array_equal(L, reference)
 
-    width = (n + mass_columns.TILE - 1) // mass_columns.TILE * mass_columns.TILE
-    X = rng.normal(size=(n, 2 * width))
-    expected = np.linalg.solve(M, X)
-    mass_columns.solve_columns(dof, L, mass_columns.Columns(X, X))
-    np.testing.assert_allclose(X, expected, rtol=0.0, atol=1e-13)
+    X = rng.normal(size=(n, 3 * mass_columns.TILE))
+    expected, last = -np.linalg.solve(M, X), X[:, -1].copy()
+    mass_columns.solve_columns(dof, L, X.shape[1] - mass_columns.TILE, X)
+    np.testing.assert_allclose(X[:, :8], expected[:, :8], rtol=0.0, atol=1e-13)
+    np.testing.assert_array_equal(X[:, -1], last)
 
-    room, inverse = np.full((n, width), np.nan), np.full((n, n), np.nan)
-    mass_columns.invert_mass(dof, L, mass_columns.Columns(room, room), inverse)
+    tile, inverse = np.full((n, mass_columns.TILE), np.nan), np.full((n, n), np.nan)
+    mass_columns.invert_mass(dof, L, mass_columns.Columns(tile, tile), inverse)
     np.testing.assert_allclose(inverse, np.linalg.inv(M), rtol=0.0, atol=1e-13)
     np.testing.assert_array_equal(inverse, inverse.T)

@@ -24,7 +24,7 @@ TILE = 4
 
 
 class Columns(NamedTuple):
-    """A matrix of columns: its numbers, and the same memory as machine vectors, whole tiles in a row."""
+    """Columns of a matrix: its numbers, and the same memory as machine vectors, whole tiles in a row."""
 
     numbers: Any
     vectors: Any
@@ -58,6 +58,12 @@ def _scaled(s, x):
 def _less(x, s, y):
     """x - s y."""
     return _Row(x.a - s * y.a, x.b - s * y.b, x.c - s * y.c, x.d - s * y.d)
+
+
+@inline
+def _more(x, s, y):
+    """x + s y."""
+    return _Row(x.a + s * y.a, x.b + s * y.b, x.c + s * y.c, x.d + s * y.d)
 
 
 @inline
@@ -160,10 +166,10 @@ def _half_solve(above, L, rows, j, X_io):
 
 @inline
 def _other_half(above, L, rows, j, X_io):
-    """The first `rows` rows of L^-1 X for the tile from vector `j` on, base to tip."""
+    """The first `rows` rows of -L^-1 X for the tile from vector `j` on, base to tip."""
     d = 0
     while d < rows:
-        # X_d = (X_d - sum of L_de X_e over ancestors e) / L_dd
+        # X_d = -(X_d + sum of L_de X_e over ancestors e) / L_dd, where X_e have their signs
         s = _load(X_io, d, j)
         e = above[d]
         # four rows may go beyond the last one, so that sums do not depend on where tiles end
@@ -172,13 +178,13 @@ def _other_half(above, L, rows, j, X_io):
             x, y, z = _load(X_io, a, j), _load(X_io, b, j), _load(X_io, c, j)
             while e >= 0:
                 r = _load(X_io, e, j)
-                s, x = _less(s, L[d, e], r), _less(x, L[a, e], r)
-                y, z = _less(y, L[b, e], r), _less(z, L[c, e], r)
+                s, x = _more(s, L[d, e], r), _more(x, L[a, e], r)
+                y, z = _more(y, L[b, e], r), _more(z, L[c, e], r)
                 e = above[e]
-            s = _scaled(L[d, d], s)
-            x = _scaled(L[a, a], _less(x, L[a, d], s))
-            y = _scaled(L[b, b], _less(_less(y, L[b, d], s), L[b, a], x))
-            z = _scaled(L[c, c], _less(_less(_less(z, L[c, d], s), L[c, a], x), L[c, b], y))
+            s = _scaled(-L[d, d], s)
+            x = _scaled(-L[a, a], _more(x, L[a, d], s))
+            y = _scaled(-L[b, b], _more(_more(y, L[b, d], s), L[b, a], x))
+            z = _scaled(-L[c, c], _more(_more(_more(z, L[c, d], s), L[c, a], x), L[c, b], y))
             _store(X_io, d, j, s)
             _store(X_io, a, j, x)
             _store(X_io, b, j, y)
@@ -186,40 +192,40 @@ def _other_half(above, L, rows, j, X_io):
             d += 4
         else:
             while e >= 0:
-                s = _less(s, L[d, e], _load(X_io, e, j))
+                s = _more(s, L[d, e], _load(X_io, e, j))
                 e = above[e]
-            _store(X_io, d, j, _scaled(L[d, d], s))
+            _store(X_io, d, j, _scaled(-L[d, d], s))
             d += 1
 
 
 @kernel
-def solve_columns(dof, L, X_io):
-    """X = M^-1 X by L^T, then L, tile by tile. O(columns n depth)."""
+def solve_columns(dof, L, count, X_io):
+    """X = -M^-1 X by L^T, then L, for the tiles of the first `count` vectors. O(columns n depth)."""
     above = dof.dof_parent
-    for j in range(0, X_io.vectors.shape[1], TILE):
-        _half_solve(above, L, above.shape[0], j, X_io.vectors)
-        _other_half(above, L, above.shape[0], j, X_io.vectors)
+    for j in range(0, count, TILE):
+        _half_solve(above, L, above.shape[0], j, X_io)
+        _other_half(above, L, above.shape[0], j, X_io)
 
 
 @kernel
-def invert_mass(dof, L, X, inverse_out):
+def invert_mass(dof, L, tile, inverse_out):
     """M^-1 from its factor. O(n^2 depth / 2).
 
-    X: room for n columns. Of each tile the rows down to the diagonal are solved for; those below follow from
-    symmetry, and those above do not depend on them.
+    tile: room for one tile. Of each tile the rows down to the diagonal are solved for; those below follow
+    from symmetry, and those above do not depend on them.
     """
-    above, numbers, vectors = dof.dof_parent, X.numbers, X.vectors
-    n = above.shape[0]
-    width = TILE * numbers.shape[1] // vectors.shape[1]
-    for i in range(n):
-        for j in range(numbers.shape[1]):
-            numbers[i, j] = 0.0
-        numbers[i, i] = 1.0
-    for j in range(0, vectors.shape[1], TILE):
-        rows = min((j // TILE + 1) * width, n)
-        _half_solve(above, L, rows, j, vectors)
-        _other_half(above, L, rows, j, vectors)
-    for i in range(n):
-        for j in range(i, n):
-            x = numbers[i, j]
-            inverse_out[i, j], inverse_out[j, i] = x, x
+    above, numbers = dof.dof_parent, tile.numbers
+    n, width = above.shape[0], numbers.shape[1]
+    for j in range(0, n, width):
+        rows = min(j + width, n)
+        for i in range(rows):
+            for k in range(width):
+                numbers[i, k] = 0.0
+        for k in range(rows - j):
+            numbers[j + k, k] = -1.0
+        _half_solve(above, L, rows, 0, tile.vectors)
+        _other_half(above, L, rows, 0, tile.vectors)
+        for i in range(rows):
+            for k in range(max(i - j, 0), rows - j):
+                x = numbers[i, k]
+                inverse_out[i, j + k], inverse_out[j + k, i] = x, x

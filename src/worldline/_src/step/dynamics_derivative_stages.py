@@ -23,7 +23,7 @@ _NV, _NLINK, _NBODY = ENTRY["nv"], ENTRY["nlink"], ENTRY["nbody"]
 
 def tail_size(written: int, nv: int, nlink: int) -> int:
     """Numbers behind the fields of a data arena, for matrices of `written` numbers."""
-    columns = PACK + nv * (3 * nv + 2 * TILE * PACK)
+    columns = PACK + nv * (2 * nv + TILE * PACK)
     return written + 18 * nv + r.CORIOLIS * nlink + columns
 
 
@@ -96,57 +96,62 @@ def take_accelerations(m, c, args, d):
 
 
 @inline
-def _tiled(columns, width):
-    """Columns in whole tiles of vectors of `width` numbers."""
-    return (columns + TILE * width - 1) // (TILE * width) * (TILE * width)
-
-
-@inline
 def _behind_jacobians(m, args):
     """Where memory for columns begins: behind matrices and motions, on the boundary of a vector."""
     nv = m[_NV]
     return (args[1] + 3 * nv * nv + 18 * nv + r.CORIOLIS * m[_NLINK] + PACK - 1) // PACK * PACK
 
 
-@inline
-def _forward_dynamics_jacobians(m, c, args, d, changes, room):
-    """`forward_dynamics_jacobians` with memory for 2 nv and for nv columns."""
-    nv, at, dof, L = m[_NV], args[1], views.dof_view(m, c, d), views.mass_view(m, c, d).L
-    dtau = changes.numbers
-    _clear(dtau)
-    motions = at + 3 * nv * nv
-    _jacobians(m, c, d, motions, r.DynamicsJacobians(dtau[:, :nv], dtau[:, nv : 2 * nv], L))
-    mass_columns.factor_in_place(dof, L)
-    mass_columns.solve_columns(dof, L, changes)
-    dq, dv = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv)
-    # da = -M^-1 dtau
-    for i in range(nv):
-        for j in range(nv):
-            dq[i, j] = -dtau[i, j]
-        for j in range(nv):
-            dv[i, j] = -dtau[i, nv + j]
-    mass_columns.invert_mass(dof, L, room, matrix(d, at + 2 * nv * nv, nv, nv))
-
-
 @stage
 def forward_dynamics_jacobians_of_one(m, c, args, d):
     """poses, velocities, accelerations, link forces, composites of one world -> da/dq, da/dv, M^-1."""
-    nv, at = m[_NV], _behind_jacobians(m, args)
-    wide, narrow = _tiled(2 * nv, PACK), _tiled(nv, PACK)
-    dtau, inverse = matrix(d, at, nv, wide), matrix(d, at + nv * wide, nv, narrow)
-    changes = mass_columns.Columns(dtau, matrix(pointer_as(dtau, LANES4), 0, nv, wide // PACK))
-    room = mass_columns.Columns(inverse, matrix(pointer_as(inverse, LANES4), 0, nv, narrow // PACK))
-    _forward_dynamics_jacobians(m, c, args, d, changes, room)
+    nv, at, room, dof = m[_NV], args[1], _behind_jacobians(m, args), views.dof_view(m, c, d)
+    width = TILE * PACK
+    wide = (2 * nv + width - 1) // width * width
+    # da = -M^-1 dtau, of vectors of neighbouring columns
+    dtau, tile = matrix(d, room, nv, wide), matrix(d, room, nv, width)
+    L = views.mass_view(m, c, d).L
+    _clear(dtau)
+    _jacobians(m, c, d, at + 3 * nv * nv, r.DynamicsJacobians(dtau[:, :nv], dtau[:, nv : 2 * nv], L))
+    mass_columns.factor_in_place(dof, L)
+    solve = matrix(pointer_as(dtau, LANES4), 0, nv, wide // PACK)
+    mass_columns.solve_columns(dof, L, wide // PACK, solve)
+    dq, dv = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv)
+    for i in range(nv):
+        for j in range(nv):
+            dq[i, j] = dtau[i, j]
+        for j in range(nv):
+            dv[i, j] = dtau[i, nv + j]
+    columns = mass_columns.Columns(tile, matrix(pointer_as(tile, LANES4), 0, nv, TILE))
+    mass_columns.invert_mass(dof, L, columns, matrix(d, at + 2 * nv * nv, nv, nv))
 
 
 @stage
 def forward_dynamics_jacobians_of_lanes(m, c, args, d):
     """The same of worlds in lanes, whose numbers are vectors as they are."""
-    nv, at = m[_NV], _behind_jacobians(m, args)
-    wide, narrow = _tiled(2 * nv, 1), _tiled(nv, 1)
-    dtau, inverse = matrix(d, at, nv, wide), matrix(d, at + nv * wide, nv, narrow)
-    changes, room = mass_columns.Columns(dtau, dtau), mass_columns.Columns(inverse, inverse)
-    _forward_dynamics_jacobians(m, c, args, d, changes, room)
+    nv, at, room, dof = m[_NV], args[1], _behind_jacobians(m, args), views.dof_view(m, c, d)
+    dq, dv = matrix(d, at, nv, nv), matrix(d, at + nv * nv, nv, nv)
+    L = views.mass_view(m, c, d).L
+    _clear(matrix(d, at, 2 * nv, nv))
+    _jacobians(m, c, d, at + 3 * nv * nv, r.DynamicsJacobians(dq, dv, L))
+    mass_columns.factor_in_place(dof, L)
+    # whole tiles in place, then columns that fill none, those of dq beside those of dv
+    whole = nv // TILE * TILE
+    left = nv - whole
+    rest, width = matrix(d, room, nv, 2 * TILE), (2 * left + TILE - 1) // TILE * TILE
+    for i in range(nv):
+        for k in range(left):
+            rest[i, k], rest[i, left + k] = dq[i, whole + k], dv[i, whole + k]
+        for k in range(2 * left, width):
+            rest[i, k] = 0.0
+    for part in range(3):
+        columns = matrix(d, at + part * nv * nv, nv, nv) if part < 2 else rest
+        mass_columns.solve_columns(dof, L, whole if part < 2 else width, columns)
+    for i in range(nv):
+        for k in range(left):
+            dq[i, whole + k], dv[i, whole + k] = rest[i, k], rest[i, left + k]
+    tile = matrix(d, room, nv, TILE)
+    mass_columns.invert_mass(dof, L, mass_columns.Columns(tile, tile), matrix(d, at + 2 * nv * nv, nv, nv))
 
 
 class _OneOrLanes(Stage):
