@@ -7,6 +7,8 @@ Every entry of the matrix has a proof here, so that an entry added to it fails u
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -134,12 +136,40 @@ def test_derivatives():
     world.step()
     assert world.check_derivatives().largest_error < 1e-8
     assert world.get_step_derivatives().provenance["state_jacobian"] is sx.Provenance.ANALYTIC
-    assert row.unavailable == ()
     origins = {"analytic": None, modes[0]: None, modes[1]: sx.Provenance.SURROGATE}
     for mode, origin in origins.items():
         world.contact_gradient_mode = sx.ContactGradientMode(mode)
         world.step()
         assert world.get_step_derivatives().provenance.get("open contacts") is origin
+
+
+CRATE = """<mujoco>{0}<worldbody><geom type="plane" size="5 5 .1"/>
+  <body name="crate" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>{1}</mujoco>"""
+SUCTION = '<actuator><adhesion body="crate" ctrlrange="0 1"/></actuator>'
+WITHOUT_DERIVATIVES = {
+    "the variational family": ("", "", "multibody_options", sx.MultibodyOptions("variational")),
+    "sleeping islands (deactivation)": ("", "", "deactivation_options", sx.DeactivationOptions(enabled=True)),
+    "a boxed problem as the solver of constraints": (
+        *("", "", "contact_solver_method"),
+        sx.ContactSolverMethod.BOXED_LCP,
+    ),
+    "sweeps against slip (noslip_iterations)": ('<option noslip_iterations="3"/>', "", None, None),
+    "adhesion": ("", SUCTION, None, None),
+}
+
+
+@pytest.mark.parametrize("words", WITHOUT_DERIVATIVES)
+def test_what_has_no_derivatives_is_listed_and_refused_by_the_same_words(words):
+    options, more, name, value = WITHOUT_DERIVATIVES[words]
+    assert words in MATRIX["differentiability"].unavailable
+    scene = msd.from_str(CRATE.format(options, more), format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    world = sx.World.from_scene(scene)
+    if name is not None:
+        setattr(world, name, value)
+    with pytest.raises(NotImplementedError, match=re.escape(words)):
+        world.step()
+    assert world.time == 0.0
 
 
 # ---- features that are no member of an enumeration

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from worldline._src.step.step_derivatives import REFUSED
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
 ROWS = (
@@ -131,14 +132,14 @@ def capabilities() -> tuple[Capability, ...]:
                 "complementarity-aware",
                 "pre-contact-surrogate",
             ),
-            (),
-            "of the state after a step of a World or of each world of a batch, on its active set: dual "
-            "numbers through all stages, implicit differentiation of rows that Newton's method solved, with "
-            "relaxed complementarity or with springs between shapes that do not touch if asked for; "
-            "parameters by dual numbers, by differences where a parameter decides which stages there are. "
-            "Refused by name: the variational family, implicit velocity, deep overlap of hard contacts, "
-            "contacts of surfaces, and of cylinders, cones and ellipsoids with each other, sleeping, "
-            "functions of the user",
+            tuple(REFUSED.values()),
+            "of the state after a step of a World or of each world of a batch, on its active set: formulas "
+            "where forces are local to joints, else dual numbers through all stages, with implicit "
+            "differentiation of rows that Newton's method solved, with relaxed complementarity or with "
+            "springs between shapes that do not touch if asked for; parameters by dual numbers, by "
+            "differences where a parameter decides which stages there are. Refused in the step that has "
+            "them: deep overlap of hard contacts, contacts of surfaces, and of cylinders, cones and "
+            "ellipsoids with each other and with boxes, capsules and hulls",
         ),
     )
 

@@ -42,7 +42,7 @@ from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_snapshot import Snapshot
 from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, TABLE, USER, Phase, may_hold
 
-_REFUSED = {
+REFUSED = {
     "variational": "the variational family",
     "ground": "points on a ground plane",
     "implicit_velocity": "the implicit-velocity family with forces that depend on rates",
@@ -119,7 +119,7 @@ class Seeds(NamedTuple):
 
 def refused(plan: StepPlan) -> list[str]:
     """What a step of a plan has and derivatives do not, in words."""
-    return [words for name, words in _REFUSED.items() if getattr(plan, name)]
+    return [words for name, words in REFUSED.items() if getattr(plan, name)]
 
 
 class StepTangent:
@@ -515,7 +515,7 @@ def dual_stages() -> list[Stage]:
 
 def parameter_stages() -> list[Stage]:
     """Every stage that derivatives of steps by parameters run in dual numbers."""
-    never = frozenset((*_REFUSED, "fixed"))
+    never = frozenset((*REFUSED, "fixed"))
     found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]]
     found += [mass_of_island, derivative_stages.differentiate_islands]
     for row in TABLE:
