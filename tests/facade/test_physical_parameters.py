@@ -9,6 +9,7 @@ import pytest
 
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.errors import OperationError
 
 P = sx.PhysicalParameter
 H = 0.01
@@ -141,4 +142,12 @@ def test_what_has_no_such_numbers_is_refused():
         world.add_differentiable_parameter(box, P.GRAVITY)
     with pytest.raises(NotImplementedError, match="DAMPING of RigidBody"):
         world.add_differentiable_parameter(box, P.DAMPING)
+    assert world.num_differentiable_parameters == 0
+
+
+def test_a_world_without_derivatives_takes_no_parameters():
+    world = sx.World()
+    body = world.add_rigid_body("box", mass=1.0)
+    with pytest.raises(OperationError, match="takes no derivatives"):
+        world.add_differentiable_parameter(body, P.MASS)
     assert world.num_differentiable_parameters == 0

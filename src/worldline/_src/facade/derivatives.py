@@ -127,8 +127,7 @@ class _Layout(NamedTuple):
 
 def require_tangent(world: WorldRuntime) -> StepTangent:
     """Derivatives of the last step; refuses a World that has none."""
-    if not world.is_differentiable:
-        raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
+    physical_parameters.require_differentiable(world)
     runtime = world._live()
     if runtime.tangent is None:
         raise OperationError("there is no last step to differentiate; step first")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, FixedAttributes, OperationError, require_kind
-from worldline._src.facade import derivatives, persistence, state_vectors, values
+from worldline._src.errors import ArgumentError, FixedAttributes, require_kind
+from worldline._src.facade import derivatives, persistence, physical_parameters, state_vectors, values
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_kind import kind_named
 from worldline._src.named_tuple import NamedTuple
@@ -143,8 +143,7 @@ def rollout(world: World, controls: VectorLike) -> DifferentiableRollout:
         controls: one row a step, in the layout of `World.control_space()`, (steps, control dimension).
     """
     require_kind(world, kind_named("World"), "world", "diff.rollout")
-    if not world.is_differentiable:
-        raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
+    physical_parameters.require_differentiable(world)
     space = state_vectors.own_space(world, control=True, rigid_only=False)
     rows = values.array(controls, "controls")
     if rows.ndim != 2 or rows.shape[1] != space.dimension:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, NotFoundError
+from worldline._src.errors import CapabilityError, NotFoundError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.kinds import PhysicalParameter, member
 from worldline._src.kernels.constraints import tables as t
@@ -84,6 +84,12 @@ _SIZES = {facts.kind: facts.lengths for facts in SHAPES.values() if facts.sizes}
 """How many sizes count, by the name of the type of a shape in a Model."""
 
 
+def require_differentiable(world: WorldRuntime) -> None:
+    """Refuse a World whose steps have no derivatives."""
+    if not world.is_differentiable:
+        raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
+
+
 def add_parameter(
     world: WorldRuntime,
     owner: RigidBody | Link | Joint | WorldRuntime,
@@ -94,6 +100,7 @@ def add_parameter(
     """See `World.add_differentiable_parameter`."""
     world._require_idle()
     kind = member(PhysicalParameter, parameter, "parameter")
+    require_differentiable(world)
     bounds = [
         None if x is None else values.real(x, name)
         for x, name in ((lower, "lower_bound"), (upper, "upper_bound"))

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, OperationError, ShapeError
+from worldline._src.errors import ArgumentError, NotFoundError, ShapeError
 from worldline._src.facade import derivatives, state_vectors, values
 from worldline._src.facade import world_state as state
 from worldline._src.facade.manifold import inverse_right_jacobian
-from worldline._src.facade.physical_parameters import numbered
+from worldline._src.facade.physical_parameters import numbered, require_differentiable
 from worldline._src.facade.world import World
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
@@ -35,8 +35,7 @@ class SteppedWorld:
     def __init__(self, world: World, actions: Sequence[str] | None = None, repeat: int = 1) -> None:
         if not isinstance(world, World):
             raise ArgumentError(f"world must be a World, got {world!r}")
-        if not world.is_differentiable:
-            raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
+        require_differentiable(world)
         if not 1 <= values.count(repeat, "steps of an action") <= MOST_STEPS:
             raise ArgumentError(f"steps of an action must be 1 to {MOST_STEPS}, got {repeat}")
         self.world, self.repeat = world.clone(), repeat
