@@ -88,10 +88,10 @@ def clone_world(world: W) -> W:
     world._require_no_edit("clone")
     made = type(world).__new__(type(world))
     with without_collection():
-        options = world._options.copy()
-        made._start(options)
+        options, scene = world._options.copy(), loading.to_scene(world, state=False)
+        made._start(options, scene)
         made._cloned = world._live()
-        loading.fill_with(made, loading.to_scene(world, state=False), options)
+        loading.fill_with(made, scene, options)
         _take_over_state(world, made)
     made.step_profiling_enabled = world.step_profiling_enabled
     made._functions.take_over(world._functions)
