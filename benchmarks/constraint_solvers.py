@@ -185,19 +185,18 @@ def again_lanes(times, ints, real, widths, body_real, count, sweeps, start, take
     contacts = bp.BodyContacts(
         ints[0],
         ints[1],
-        ints[2],
         matrix(r, 0, 3 * nc, 3),
         matrix(r, n3, 3 * nc, 3),
         matrix(r, 2 * n3, 3 * nc, 3),
         matrix(r, 3 * n3, 3 * nc, 3),
         matrix(r, 4 * n3, 3 * nc, 3),
-        matrix(r, 5 * n3, nc, 13),
+        matrix(r, 5 * n3, nc, 10),
+        vector(r, 5 * n3 + 10 * nc, 3 * nc),
         vector(r, 5 * n3 + 13 * nc, 3 * nc),
-        vector(r, 5 * n3 + 16 * nc, 3 * nc),
-        vector(r, 5 * n3 + 19 * nc, nc),
-        vector(r, 5 * n3 + 20 * nc, nc),
+        vector(r, 5 * n3 + 16 * nc, nc),
+        vector(r, 5 * n3 + 17 * nc, nc),
     )
-    axes, arms = matrix(r, 5 * n3 + 21 * nc, 3 * nc, 3), matrix(r, 6 * n3 + 21 * nc, 2 * nc, 3)
+    axes, arms = matrix(r, 5 * n3 + 18 * nc, 3 * nc, 3), matrix(r, 6 * n3 + 18 * nc, 2 * nc, 3)
     bodies = bp.Bodies(
         matrix(q, 0, nb, 3), matrix(q, 3 * nb, nb, 3), vector(q, 6 * nb, nb), matrix(q, 7 * nb, nb, 6)
     )
@@ -210,11 +209,11 @@ def bodies_time(scene: Scene, repeats: int) -> float:
     """Time of preparing and solving a scene, per world; lanes when it has four worlds."""
     nc, nb = len(scene.a), scene.inverse_mass.shape[0]
     tail = scene.mu.shape[1:]
-    ints = np.array([scene.a, scene.b, np.zeros(nc)], dtype=np.int64)
+    ints = np.array([scene.a, scene.b], dtype=np.int64)
     start = _aligned(np.concatenate([scene.linear, scene.angular], axis=1))
     taken, impulse = block(1, *tail), block(3 * nc, *tail)
     real = np.concatenate(
-        [np.zeros((58 * nc, *tail))]
+        [np.zeros((55 * nc, *tail))]
         + [
             x.reshape(-1, *tail)
             for x in (scene.target, scene.R, scene.mu, scene.active, scene.axes, scene.arms)
@@ -232,7 +231,7 @@ def bodies_time(scene: Scene, repeats: int) -> float:
     else:
         rooms = [block(3 * nc, 3) for _ in range(5)]
         contacts = bp.BodyContacts(
-            *ints, *rooms, block(nc, 13), scene.target, scene.R, scene.mu, scene.active
+            *ints, *rooms, block(nc, 10), scene.target, scene.R, scene.mu, scene.active
         )
         bodies = bp.Bodies(block(nb, 3), block(nb, 3), scene.inverse_mass, scene.inverse_inertia)
         arguments = (contacts, scene.axes, scene.arms, nc, SWEEPS, taken, start, bodies, impulse)

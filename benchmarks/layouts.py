@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from rich.console import Console
 
 from benchmarks.timing import table_of
@@ -62,7 +63,7 @@ def survey(paths: dict[str, list[Path]]) -> tuple[list[Found], list[str]]:
                 if not template.model.joint_dof_count:
                     left_out.append(f"{name}: nothing moves")
                     continue
-                choice = choose_layout(template, AUTOMATIC)
+                choice = choose_layout(template, AUTOMATIC, np.float64)
             except (WorldlineError, OSError) as error:
                 left_out.append(f"{name}: {str(error).splitlines()[0][:150]}")
                 continue

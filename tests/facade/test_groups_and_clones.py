@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from facade_worlds import arm_and_box, floating
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import physical_parameters as parameters
 from worldline._src.facade import runtime
 from worldline._src.model.compile import compile_arenas
 from worldline._src.step import collision_rows
@@ -246,3 +249,44 @@ def test_bodies_that_become_static_are_so_in_their_own_world_alone(of_clone) -> 
     fixed = [list(each._live().constraints.collision.column.body_fixed) for each in (changed, kept, twin)]
     assert fixed[1] == fixed[2] and fixed[0] != fixed[1]
     assert not np.array_equal(changed._live().sim.q, kept._live().sim.q)
+
+
+def _bouncing_ball() -> sx.World:
+    world = sx.World()
+    world.add_ground_plane()
+    ball = world.add_rigid_body("ball", position=(0.0, 0.0, 0.3), linear_velocity=(0.5, 0.0, -1.0))
+    ball.add_collision_shape(CollisionShape.sphere(0.1))
+    ball.restitution = 0.7
+    world.step(n=5)
+    return world
+
+
+def _change_time_step(world: sx.World) -> None:
+    world.time_step = 5e-4
+
+
+def _change_size(world: sx.World) -> None:
+    ball = world.rigid_bodies["ball"]
+    size = parameters.parameter_of(world, ball, sx.PhysicalParameter.SHAPE_SIZE, None, None)
+    parameters.write(world._live(), parameters.numbers_of(world, size), np.array([0.2]))
+
+
+@pytest.mark.parametrize("of_clone", [False, True])
+@pytest.mark.parametrize("change", [_change_time_step, _change_size])
+def test_numbers_of_collision_change_in_their_own_world_alone(
+    change: Callable[[sx.World], None], of_clone: bool
+) -> None:
+    """The reach of what bounces follows the time step, sizes are parameters; clones share them until then."""
+    world, alone = _bouncing_ball(), _bouncing_ball()
+    twin, other = world.clone(), world.clone()
+    changed, kept = (other, world) if of_clone else (world, other)
+    for each in (changed, alone):
+        change(each)
+    for each in (changed, kept, twin, alone):
+        each.step(n=300)
+    for one, same in ((kept, twin), (changed, alone)):
+        np.testing.assert_array_equal(one.state_vector, same.state_vector)
+        ours, theirs = (each._live().constraints.collision.column for each in (one, same))
+        for name in ("shape_margin", "shape_size"):
+            np.testing.assert_array_equal(ours[name], theirs[name])
+    assert not np.array_equal(changed.state_vector, kept.state_vector)

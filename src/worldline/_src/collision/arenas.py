@@ -18,6 +18,7 @@ from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE, CollisionColumns
 from worldline._src.linear_algebra import matmul
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import IDENTITY, Array, rotation
 
 PAIRS_A_SHAPE = 32
@@ -46,8 +47,8 @@ class BodyRow(NamedTuple):
 class Arenas:
     """The tables of one world."""
 
-    _shares_index = False
-    """Whether others have the same index arena, most of which are faces and edges of hulls."""
+    _is_shared = False
+    """Whether others have the same `m` and `c`, most of which are faces and corners of hulls."""
 
     def __init__(
         self,
@@ -107,30 +108,27 @@ class Arenas:
         column.body_X_W[:] = pose12(IDENTITY)
 
     def renewed(self) -> Arenas:
-        """The same shapes and bodies in arenas in which nothing has been found yet; both share the index.
+        """The same shapes and bodies in arenas in which nothing has been found yet; see `own`.
 
         Pages of memory that are never written cost no time.
         """
         made = Arenas.__new__(Arenas)
         made.sizes = dict(self.sizes)
-        made._lay_out()
-        made._set_index(self.m)
-        made.c[:] = self.c
+        made._lay_out((self.m, self.c))
         made.column.body_X_W[:] = pose12(IDENTITY)
-        self._shares_index = made._shares_index = True
+        self._is_shared = made._is_shared = True
         return made
 
-    def own_index(self) -> None:
-        """Before the index is written: let others keep theirs. The sets of arenas are others afterwards."""
-        if self._shares_index:
-            self._set_index(self.m.copy())
-            self._shares_index = False
-
-    def _set_index(self, index: np.ndarray) -> None:
-        """Take another array of the same layout for the index arena."""
-        self.m = index
+    def own(self) -> bool:
+        """Before `m` or `c` is written: let others keep theirs. Whether they are other arrays then."""
+        if not self._is_shared:
+            return False
+        shared, self.m, self.c = self.c, self.m.copy(), aligned_zeros(len(self.c))
+        self.c[:] = shared
+        self._is_shared = False
         arenas = {"m": self.m, "c": self.c, "args": self.args, "d": self.d}
         self.column = CollisionColumns(arenas, self.column._extents)
+        return True
 
     def copy(self) -> Arenas:
         """The same tables in arenas of their own."""
@@ -141,10 +139,10 @@ class Arenas:
             getattr(made, name)[:] = getattr(self, name)
         return made
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, model: tuple[np.ndarray, np.ndarray] | None = None) -> None:
         """Fresh arenas of the present sizes; what was in the columns is kept."""
-        block = TABLE.lay_out(self.sizes)
-        self._shares_index = False
+        block = TABLE.lay_out(self.sizes, model=model)
+        self._is_shared = False
         previous: CollisionColumns | None = getattr(self, "column", None)
         self.m, self.c, self.args, self.d = block.m, block.c, block.args, block.d
         self.column = block.column

@@ -277,7 +277,12 @@ def world_of_file(
 def fill(world: WorldRuntime, scene: Scene, options: WorldOptions | None) -> None:
     """Make an empty World the World of a description, which it owns from now on."""
     given = scene_options.from_description(scene)
-    world._options = given if options is None else options.copy()
+    fill_with(world, scene, given if options is None else options.copy())
+
+
+def fill_with(world: WorldRuntime, scene: Scene, options: WorldOptions) -> None:
+    """The same with options that are in the description already."""
+    world._options = options
     state = take_state(scene)
     world._scene = scene
     multibodies, scene.multibodies = scene.multibodies, []

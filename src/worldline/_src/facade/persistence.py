@@ -25,6 +25,7 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.options import WorldOptions
 from worldline._src.facade.runtime import Runtime, objects_of
 from worldline._src.facade.snapshots import BodyState, JointState, Snapshot
+from worldline._src.later import without_collection
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.assets.embedding import embed_assets
 from worldline._src.scene.formats import load
@@ -86,10 +87,12 @@ def clone_world(world: W) -> W:
     world._require_idle()
     world._require_no_edit("clone")
     made = type(world).__new__(type(world))
-    made._start(WorldOptions())
-    made._cloned = world._live()
-    loading.fill(made, loading.to_scene(world, state=False), None)
-    _take_over_state(world, made)
+    with without_collection():
+        options, scene = world._options.copy(), loading.to_scene(world, state=False)
+        made._start(options, scene)
+        made._cloned = world._live()
+        loading.fill_with(made, scene, options)
+        _take_over_state(world, made)
     made.step_profiling_enabled = world.step_profiling_enabled
     made._functions.take_over(world._functions)
     made._parameters = list(world._parameters)
@@ -101,15 +104,14 @@ def clone_world(world: W) -> W:
 def _take_over_state(world: WorldRuntime, made: WorldRuntime) -> None:
     """Give a clone the state, the mode and the counters of its World, by objects in the same places."""
     source, runtime = world._live(), made._live()
-    other = {
-        id(old): new for old, new in zip(objects_of(source.scene), objects_of(runtime.scene), strict=True)
-    }
-    runtime.restore(_of_others(source.snapshot(), other))
+    runtime.take_state(source)
     memory = source.memory()
     if memory:
         runtime.recall(memory)
     made._simulating, made._numbers = world._simulating, dict(world._numbers)
-    made._initial = None if world._initial is None else _of_others(world._initial, other)
+    if world._initial is not None:
+        pairs = zip(objects_of(source.scene), objects_of(runtime.scene), strict=True)
+        made._initial = _of_others(world._initial, {id(old): new for old, new in pairs})
     made._time_start, made._initial_time = world._time_start, world._initial_time
     for robot, copied in zip(world._multibodies.values(), made._multibodies.values(), strict=True):
         copied._link_number, copied._joint_number = robot._link_number, robot._joint_number

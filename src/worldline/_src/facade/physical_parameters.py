@@ -209,6 +209,14 @@ def _column(runtime: Runtime, numbers: Numbers) -> Array:
     return constraints.collision.column[numbers.array]
 
 
+def _own_column(runtime: Runtime, numbers: Numbers) -> Array:
+    """The same to be written: clones share numbers of collision."""
+    collision = None if runtime.constraints is None else runtime.constraints.collision
+    if numbers.place is Place.COLLISION and collision is not None and collision.own():
+        runtime.sim.reconfigure()
+    return _column(runtime, numbers)
+
+
 def read(runtime: Runtime, numbers: Numbers) -> Array:
     """The numbers as they are; displacements of frames are zero."""
     if numbers.place is Place.FRAME:
@@ -234,7 +242,7 @@ def shift(runtime: Runtime, numbers: Numbers, change: Array) -> None:
             array[row] += x
         runtime.perturb(**{numbers.array: array})
     else:
-        column = _column(runtime, numbers)
+        column = _own_column(runtime, numbers)
         for row, x in zip(numbers.rows, change, strict=True):
             column[row] += x
 
@@ -245,7 +253,7 @@ def write(runtime: Runtime, numbers: Numbers, values: Array) -> None:
         shift(runtime, numbers, values)
         return
     of_model = numbers.place is Place.MODEL
-    array = np.array(getattr(runtime.model, numbers.array)) if of_model else _column(runtime, numbers)
+    array = np.array(getattr(runtime.model, numbers.array)) if of_model else _own_column(runtime, numbers)
     for row, x in zip(numbers.rows, values, strict=True):
         array[row] = x
     if of_model:

@@ -669,16 +669,30 @@ class Runtime:
         if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
             self.control[:], self.activation[:] = saved.control, saved.activation
             self.controls_written()
-        self.switches[:] = self.switch_row(saved)
-        self.joint_commands[:] = self.command_rows(saved)
+        self._restore_others(self.switch_row(saved), self.command_rows(saved), saved.mocap, saved.clock)
+
+    def _restore_others(self, switches: Array, commands: Array, mocap: Array, clock: Array) -> None:
+        self.switches[:] = switches
+        self.joint_commands[:] = commands
         self.joints_commanded()
-        if saved.mocap.size and saved.mocap.shape == self.mocap.shape:
-            self.mocap[:] = saved.mocap
+        if mocap.size and mocap.shape == self.mocap.shape:
+            self.mocap[:] = mocap
             self.apply_mocap_poses()
         self.wrenches_written()
-        sim.clock[:] = saved.clock
+        self.sim.clock[:] = clock
         self.forget_contacts()
         self.state_replaced()
+
+    def take_state(self, other: Runtime) -> None:
+        """What `restore` does of the present state of a runtime of an equal scene."""
+        with self.guard, other.guard:
+            for (_, array), (_, given) in zip(self._fields(self.sim), self._fields(other.sim), strict=True):
+                array[:] = given
+            self.persistent_wrench[:] = other.persistent_wrench
+            self.one_shot_wrench[:] = other.one_shot_wrench
+            self.control[:], self.activation[:] = other.control, other.activation
+            self.controls_written()
+            self._restore_others(other.switches, other.joint_commands, other.mocap, other.sim.clock)
 
     def state_replaced(self) -> None:
         """The whole state was written from elsewhere; static bodies have no velocity."""

@@ -216,8 +216,8 @@ class World(KnownNames):
             given = options.copy()
         self._start(given)
 
-    def _start(self, options: WorldOptions) -> None:
-        """An empty world in design mode."""
+    def _start(self, options: WorldOptions, scene: Scene | None = None) -> None:
+        """An empty world in design mode; `scene` is what it is going to be filled with."""
         self._replay = Replay(self)
         self._recorder: Replay | None = None
         self._job: StepJob | None = None
@@ -231,8 +231,10 @@ class World(KnownNames):
         self._parameters: list[physical_parameters.Parameter] = []
         self._options = options
         self._functions = step_functions.StepFunctions(self)
-        self._scene = Scene()
-        scene_options.set_contact_defaults(self._scene)
+        if scene is None:
+            scene = Scene()
+            scene_options.set_contact_defaults(scene)
+        self._scene = scene
         self._runtime: Runtime | None = None
         self._compiling = threading.Lock()
         self._observers: set[int] = set()

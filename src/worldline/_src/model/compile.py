@@ -190,7 +190,7 @@ def fill_constants(
     if moved:
         _fill_poses(model, view)
     if moved or not names.isdisjoint(_INERTIAS):
-        _fill_inertias(model, view, None if moved else rows)
+        _fill_inertias(model, view, _INERTIAS if moved else names, None if moved else rows)
     those = slice(None) if rows is None else rows
     for name in _COPIED if every else names:
         field = _COPIED.get(name)
@@ -282,23 +282,28 @@ def _fill_poses(model: Model, view: ConstantViews) -> None:
     view["link_p_child"][1:] = p_child
 
 
-def _fill_inertias(model: Model, view: ConstantViews, rows: slice | None) -> None:
+def _fill_inertias(model: Model, view: ConstantViews, names: frozenset[str], rows: slice | None) -> None:
     """Masses, centres of mass and moments of inertia of some bodies in the frames of kernel links."""
     if rows is None:
-        _fill_inertias_of(model, view, slice(1, None), view["link_body"][1:])
+        _fill_inertias_of(model, view, names, slice(1, None), view["link_body"][1:])
         return
     for b, link in enumerate(view["body_link"][rows].tolist(), rows.start):
         # bodies in no tree have no link
         if link > 0:
-            _fill_inertias_of(model, view, slice(link, link + 1), slice(b, b + 1))
+            _fill_inertias_of(model, view, names, slice(link, link + 1), slice(b, b + 1))
 
 
-def _fill_inertias_of(model: Model, view: ConstantViews, links: slice, body: slice | np.ndarray) -> None:
+def _fill_inertias_of(
+    model: Model, view: ConstantViews, names: frozenset[str], links: slice, body: slice | np.ndarray
+) -> None:
     R_post = view["link_R_post"][links].reshape(-1, 3, 3)
-    inertia = matmul(R_post, model.body_inertia[body], R_post.transpose(0, 2, 1))
-    view["link_mass"][links] = model.body_mass[body]
-    view["link_com"][links] = view["link_p_post"][links] + turned(R_post, model.body_com[body])
-    view["link_inertia"][links] = inertia.reshape(-1, 9)[:, _SIX]
+    if "body_mass" in names:
+        view["link_mass"][links] = model.body_mass[body]
+    if "body_com" in names:
+        view["link_com"][links] = view["link_p_post"][links] + turned(R_post, model.body_com[body])
+    if "body_inertia" in names:
+        inertia = matmul(R_post, model.body_inertia[body], R_post.transpose(0, 2, 1))
+        view["link_inertia"][links] = inertia.reshape(-1, 9)[:, _SIX]
 
 
 _SIX = np.array([0, 4, 8, 1, 2, 5])

@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import numpy as np
 
 from worldline._src.helpers import DISABLED, WrittenHelper
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import aligned_zeros, matrix, shared_matrix, shared_vector, vector
 
 Integers: TypeAlias = np.ndarray[Any, Any]
@@ -144,6 +145,8 @@ class Table(Generic[Arrays]):
         names = (*self.sizes, *self.by_name)
         self.entry = {name: k for k, name in enumerate(names)}
         self.header = -(-len(names) // 8) * 8
+        self._layout: Layout | None = None
+        """The last one, which copies of what it was made for have too."""
 
     def _size(self, symbol: str | int) -> str:
         if isinstance(symbol, int):
@@ -167,39 +170,69 @@ class Table(Generic[Arrays]):
         sizes = ", ".join(self._size(s) for s in column.shape)
         return f"{cut}({column.space}, m[{self.entry[column.name]}], {sizes})"
 
-    def lay_out(self, sizes: dict[str, int], last: Collection[str] = ()) -> Block[Arrays]:
+    def lay_out(
+        self,
+        sizes: dict[str, int],
+        last: Collection[str] = (),
+        model: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> Block[Arrays]:
         """Arenas for these sizes, all zero.
 
         last: sizes whose columns come last in their arenas, so that no other column moves when they grow.
+        model: the arenas m and c of a block of the same sizes, to be shared.
         """
-        return Block(self, sizes, last)
+        given, last = tuple(sizes[name] for name in self.sizes), tuple(last)
+        layout = self._layout
+        if layout is None or (layout.sizes, layout.last) != (given, last):
+            layout = self._layout = self._laid_out(sizes, given, last)
+        return Block(self, sizes, layout, model)
 
-
-class Block(Generic[Arrays]):
-    """Four arenas and the columns in them as arrays; flat where the capacity is less than the shape."""
-
-    def __init__(self, table: Table[Arrays], sizes: dict[str, int], last: Collection[str] = ()) -> None:
-        ends = {"m": table.header, "c": 0, "args": 0, "d": 0}
+    def _laid_out(self, sizes: dict[str, int], given: tuple[int, ...], last: tuple[str, ...]) -> Layout:
+        ends = {"m": self.header, "c": 0, "args": 0, "d": 0}
         extents: dict[str, tuple[int, tuple[int, ...]]] = {}
-        for column in sorted(table.columns, key=lambda column: not set(last).isdisjoint(column.shape)):
+        for column in sorted(self.columns, key=lambda column: not set(last).isdisjoint(column.shape)):
             shape = tuple(s if isinstance(s, int) else sizes[s] for s in column.shape)
             if column.capacity is not None and math.prod(shape) > sizes[column.capacity]:
                 shape = (sizes[column.capacity],)
             extents[column.name] = (ends[column.space], shape)
             # whole cache lines, so that rows of machine vectors do not straddle more than they must
             ends[column.space] += -(-math.prod(shape) // 8) * 8
+        header = np.array([*given, *(extents[column.name][0] for column in self.columns)], np.int64)
+        return Layout(given, last, ends, extents, header)
+
+
+class Layout(NamedTuple):
+    """Where the columns of a table are for some sizes."""
+
+    sizes: tuple[int, ...]
+    last: tuple[str, ...]
+    ends: dict[str, int]
+    extents: dict[str, tuple[int, tuple[int, ...]]]
+    header: np.ndarray
+
+
+class Block(Generic[Arrays]):
+    """Four arenas and the columns in them as arrays; flat where the capacity is less than the shape."""
+
+    def __init__(
+        self,
+        table: Table[Arrays],
+        sizes: dict[str, int],
+        layout: Layout,
+        model: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        ends = layout.ends
         self.sizes = sizes
         self.names = tuple(table.by_name)
-        self.m = np.zeros(max(ends["m"], 1), np.int64)
-        self.c = aligned_zeros(max(ends["c"], 1))
+        if model is None:
+            model = np.zeros(max(ends["m"], 1), np.int64), aligned_zeros(max(ends["c"], 1))
+            model[0][: len(layout.header)] = layout.header
+        self.m, self.c = model
         self.args = np.zeros(max(ends["args"], 1), np.int64)
         self.d = aligned_zeros(max(ends["d"], 1))
-        offsets = [extents[column.name][0] for column in table.columns]
-        header = [*(sizes[name] for name in table.sizes), *offsets]
-        self.m[: len(header)] = header
         for name, at in table.moving.items():
             self.args[at] = sizes[name]
-        self.column = table.arrays({"m": self.m, "c": self.c, "args": self.args, "d": self.d}, extents)
+        self.column = table.arrays({"m": self.m, "c": self.c, "args": self.args, "d": self.d}, layout.extents)
 
     @property
     def nbytes(self) -> int:

@@ -167,7 +167,10 @@ class ListOf(Kind[Iterable[S], list[T]]):
 
     def copy(self, value: list[T], writer: Writer) -> list[T]:
         # most lists of a scene are empty
-        return [self.item.copy(entry, writer) for entry in value] if value else []
+        if not value:
+            return []
+        copy = self.item.copy
+        return [copy(entry, writer) for entry in value]
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         entries: list[Any] = value

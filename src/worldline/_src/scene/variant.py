@@ -246,6 +246,10 @@ class Variant(Part):
         return {self._tag: payload.plain(self._data, writer)}
 
     def _copy(self: V, writer: Writer) -> V:
+        payload = self._cases[self._variant]
+        if isinstance(payload, Kind):
+            # most copies are of cases with a single value
+            return self._of(self._variant, payload.copy(self._data, writer))
         return self._of(self._variant, self._mapped(lambda kind, v: kind.copy(v, writer)))
 
     def _renamed(self: V, new: Rename) -> V:

@@ -374,7 +374,8 @@ class Constraints(ConstraintProgram):
         if self.collision is None:
             return
         packer = self._packing.shapes
-        packer.set_reach(self.column, self.collision, h, splits=self.step_plan.split)
+        if packer.set_reach(self.column, self.collision, h, splits=self.step_plan.split):
+            self._connect_collision()
 
     def choose(
         self, method: SolverMethod, strict: bool = False, dense: bool = False, sweeps: int = 0

@@ -94,7 +94,8 @@ def linear_moment(model: Model, u: int) -> tuple[np.ndarray, Array]:
     else:
         dofs = np.arange(model.joint_qd_start[target], model.joint_qd_start[target + 1])
         moment = table.gear[u, : len(dofs)]
-    return dofs[moment != 0.0], moment[moment != 0.0]
+    kept = moment != 0.0
+    return dofs[kept], moment[kept]
 
 
 class _Chain:

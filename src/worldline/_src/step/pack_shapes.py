@@ -93,11 +93,11 @@ class ShapePacker(Packer):
 
     def set_reach(
         self, column: ConstraintColumns, collision: CollisionArenas, h: float, *, splits: bool
-    ) -> None:
+    ) -> bool:
         """Hard shapes are found shortly before they touch, so that what rests or slides keeps its contacts.
 
         Those that bounce must be seen in the step in which they touch, where positions and velocities are
-        solved apart.
+        solved apart. True if the sets of arenas are others afterwards.
         """
         laws = column.shape_law
         hard = laws[:, t.KIND] == t.HARD
@@ -105,5 +105,9 @@ class ShapePacker(Packer):
         ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if splits else 0.0
         reach = np.where(bounces, ahead, _REACH)
         own, override = column.shape_contact[:, 0], self.option.override_contact_margin
-        margin = pair_reach(self.model, self.shapes, own, override)
-        collision.column.shape_margin[:] = margin + np.where(hard, reach, 0.0)
+        margin = pair_reach(self.model, self.shapes, own, override) + np.where(hard, reach, 0.0)
+        if np.array_equal(margin, collision.column.shape_margin):
+            return False
+        changed = collision.own()
+        collision.column.shape_margin[:] = margin
+        return changed

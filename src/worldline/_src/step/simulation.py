@@ -34,7 +34,7 @@ from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, semantics_of
 from worldline._src.step.step_plan import StepPlan
-from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, USER, stages_of
+from worldline._src.step.step_table import COLLISION, CONSTRAINT, LOG, MULTIBODY, USER, stages_of
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
 from worldline._src.step.user_elements import StepContext, UserElements
 from worldline._src.step.user_run import UserRun
@@ -381,6 +381,9 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
                 self._take_constants()
             if self.constraints is not None:
                 self.constraints.parameters_changed(self._changed, self.time_step, self.implicit)
+                collision = self.constraints.collision
+                if collision is not None and collision.c is not self.sets[COLLISION][1]:
+                    self._enter_arenas()
         self._changed.clear()
         self.preparations += 1
 

@@ -61,6 +61,6 @@ def refresh_fixed_bodies(arenas: Arenas, model: Model) -> None:
     """Kinds of bodies changed: trees of boxes are built again where other bodies are fixed."""
     is_fixed = [row.fixed for row in body_rows(model)]
     if not np.array_equal(arenas.column.body_fixed != 0, is_fixed):
-        arenas.own_index()
+        arenas.own()
         arenas.column.body_fixed[:] = is_fixed
         arenas.column.tree_root[BUILT] = 0
