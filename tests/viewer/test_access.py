@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from waiting import until
 
-from worldline import ArgumentError, BusyError, StepFailure, msd
+from worldline import ArgumentError, BusyError, StepFailure, WorldlineError, msd
 from worldline import simulation as sx
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -360,6 +360,72 @@ def test_pulls_need_finite_points(viewer, point):
     asyncio.run(callback(Event))
     viewer.step()
     assert viewer._session.playback.perturbation.grip is None
+
+
+HOSTILE = [
+    float("nan"),
+    10**400,
+    1 + 2j,
+    -5,
+    1.5,
+    np.zeros((0, 3)),
+    "a\0b",
+    "\ud800",
+    b"x",
+    object(),
+    [None],
+    {},
+]
+
+
+@pytest.mark.parametrize("given", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_arguments_of_a_viewer_are_refused(viewer, given):
+    """By errors of the library; nothing is shown, plotted or stepped."""
+    calls = [
+        viewer.step,
+        viewer.seek,
+        viewer.apply_keyframe,
+        viewer.show,
+        lambda value: viewer.show("Sites", value),
+        lambda value: viewer.plot("p", value, lambda: (1.0,)),
+        lambda value: viewer.plot("p", ("x",), value),
+    ]
+    # a fraction of a second is a time to wait, and a speed
+    if not isinstance(given, float) or given != 1.5:
+        calls += [viewer.wait, lambda value: setattr(viewer, "speed", value)]
+    if not isinstance(given, str):
+        calls += [lambda value: viewer.plot(value, ("x",), lambda: (1.0,))]
+    for call in calls:
+        with pytest.raises(WorldlineError):
+            call(given)
+    controls = viewer._session.controls
+    assert not controls.plots._shown and not controls._shown["Sites"].value
+    assert viewer._session.world.frame == 0 and viewer.speed == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("p", "xy"), ("p", ()), ("p", ("x", 1)), ("a\0b", ("x",)), ("Energy", ("x",)), ("Joint", ("x",))],
+)
+def test_plots_need_a_name_of_their_own_and_names_of_numbers(viewer, name, names):
+    with pytest.raises(ArgumentError):
+        viewer.plot(name, names, lambda: (1.0,))
+    assert not viewer._session.controls.plots._shown
+
+
+def test_waiting_ends_with_the_time_and_when_the_viewer_is_closed(viewer, capfd):
+    viewer.wait(0.0)
+    viewer.wait(0.3)
+    threading.Timer(0.1, viewer.close).start()
+    viewer.wait()
+    with sx.view_batch(sx.WorldBatch(sx.World(), 2), port=8881) as batch:
+        batch.wait(0.3)
+        for given in (float("nan"), 10**400, "1", -1.0):
+            with pytest.raises(ArgumentError, match="seconds"):
+                batch.wait(given)
+        threading.Timer(0.1, batch.close).start()
+        batch.wait()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("host", ["", "no such host", "a\0b", "\ud800", "192.0.2.1"])
