@@ -9,7 +9,7 @@ import inspect
 import numpy as np
 import pytest
 
-from worldline import WorldlineError, msd
+from worldline import ArgumentError, WorldlineError, msd
 from worldline import simulation as sx
 
 TEXT = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="5 5 .1"/>
@@ -108,6 +108,30 @@ def test_contacts(batch):
     refused(found.of_world)
     refused(lambda value: found.net_forces(value, 3))
     refused(lambda value: found.net_forces(3, value))
+
+
+def test_sizes_of_lists_of_contacts_have_room_for_their_indices(batch):
+    """No contacts need no room; contacts of worlds 0 to 3 with bodies 0 to 4 need 4 and 5."""
+    found = batch.contacts
+    none = sx.BatchContacts(*(column[:0] for column in found))
+    assert none.counts(0).shape == (0,) and none.net_forces(0, 0).shape == (0, 0, 3)
+    some = found._replace(
+        world=np.array([3, 0]),
+        body_a=np.array([-1, 4]),
+        body_b=np.array([2, 0]),
+        force=np.array([[1.0, 2, 3], [4, 5, 6]]),
+    )
+    assert some.counts(4).tolist() == [1, 0, 0, 1] and some.counts(6).tolist() == [1, 0, 0, 1, 0, 0]
+    forces = np.zeros((4, 5, 3))
+    forces[3, 2], forces[0, 4], forces[0, 0] = [1, 2, 3], [-4, -5, -6], [4, 5, 6]
+    assert some.net_forces(4, 5).tolist() == forces.tolist()
+    for sizes, what in (((3, 5), "num_worlds must be at least 4"), ((4, 4), "num_bodies must be at least 5")):
+        with pytest.raises(ArgumentError, match=f"{what}, got"):
+            some.net_forces(*sizes)
+    with pytest.raises(ArgumentError, match="num_worlds must be at least 4, got 3"):
+        some.counts(3)
+    with pytest.raises(ArgumentError, match=f"num_worlds must be at least 0, got {2**31}"):
+        none.counts(2**31)
 
 
 @pytest.mark.parametrize("name", sorted(set(inspect.signature(sx.state.rollout).parameters)))

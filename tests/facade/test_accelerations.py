@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
 from worldline.collision import CollisionShape
@@ -146,6 +147,41 @@ def test_a_joint_carries_what_hangs_on_it_and_what_pushes_it():
     rod.gravity_compensation = 1.0
     world.step()
     np.testing.assert_allclose(stand.joints["weld"].compute_wrench_to_child(), np.zeros(6), atol=1e-12)
+
+
+def test_a_joint_carries_the_torque_on_what_hangs_on_it():
+    """About the joint's own origin a torque, less what turns the rod about its hinge, which is free."""
+    world = sx.World(gravity=(0, 0, 0))
+    robot = world.add_multibody("robot")
+    rod = robot.add_link("rod", joint=sx.JointSpec(name="hinge", axis=(0, 0, 1)), mass=2.0)
+    rod.inertia = np.diag([0.3, 0.2, 0.4])
+    rod.apply_torque((3.0, -2.0, 1.0))
+    world.step()
+    wrench = robot.joints["hinge"].compute_wrench_to_child(sx.Frame.world())
+    np.testing.assert_allclose(wrench, [-3.0, 2.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
+    assert robot.joints["hinge"].acceleration[0] == pytest.approx(1.0 / 0.4, rel=1e-12)
+
+
+@pytest.mark.parametrize("condim", [3, 4, 6])
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_torsional_friction_turns_and_is_no_load_of_the_joint(condim, cone):
+    """A ball that spins on the ground about a free hinge: friction alone brakes it, the hinge carries no torque."""
+    touch = f'condim="{condim}" friction="0.5 0.2 0.1"'
+    scene = f"""<mujoco><option timestep="0.002" cone="{cone}"/><worldbody>
+      <geom type="plane" size="5 5 1" {touch}/><body pos="0 0 0.0995"><joint name="up" type="slide" axis="0 0 1"/>
+      <joint name="spin" axis="0 0 1"/><geom size="0.1" mass="1" {touch}/></body></worldbody></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(scene, format="mjcf"))
+    spin = world.multibodies[0].joints["spin"]
+    world.step(n=20)
+    spin.velocity = [3.0]
+    world.step()
+    (contact,) = world.contacts
+    sign = 1.0 if contact.body_b is not None else -1.0
+    np.testing.assert_allclose(spin.compute_wrench_to_child(sx.Frame.world())[:3], np.zeros(3), atol=1e-12)
+    torque = 0.4 * 1.0 * 0.1**2 * spin.acceleration[0]
+    np.testing.assert_allclose(sign * contact.torque, [0.0, 0.0, torque], atol=1e-12)
+    most = 0.0 if condim == 3 else 0.2 * np.linalg.norm(contact.force)
+    assert -most * (1.0 + 1e-9) <= torque <= 0.0 and (condim == 3 or torque < -0.1)
 
 
 def test_contacts_take_load_off_a_joint():

@@ -136,6 +136,40 @@ def test_the_residual_of_an_axis_tells_its_opposite_from_itself(turn, residual):
         np.testing.assert_allclose(value[3:], residual, atol=1e-12)
 
 
+@pytest.mark.parametrize("coordinates", sx.LoopClosureResidualCoordinates)
+@pytest.mark.parametrize("family", Family)
+def test_residuals_of_two_frames_anywhere(family, coordinates):
+    """By a reference: gap and rotation from B to A in the axes asked for, what A's axes have of B's in those of B."""
+    world = sx.World()
+    R_A, R_B = Rotation.from_rotvec([0.3, -0.2, 0.5]), Rotation.from_rotvec([0.1, 0.4, -0.3])
+    p_A, p_B = np.array([0.4, -0.1, 0.7]), np.array([0.1, 0.3, 0.2])
+    a, b = (
+        world.add_rigid_body(name, position=p, orientation=R.as_quat())
+        for name, p, R in (("a", p_A, R_A), ("b", p_B, R_B))
+    )
+    distance = {"distance": 0.25} if family is Family.DISTANCE else {}
+    closure = world.add_loop_closure("closure", frame_a=a, frame_b=b, family=family, **distance)
+    found = closure.compute_residual(coordinates)
+    axes = {"world": Rotation.identity(), "endpoint-a": R_A, "endpoint-b": R_B}[coordinates.value].inv()
+    gap, rotation = axes.apply(p_A - p_B), axes.apply((R_A * R_B.inv()).as_rotvec())
+    local, z = R_B.inv().apply(p_A - p_B), (R_B.inv() * R_A).as_matrix()[:, 2]
+    expected = {
+        Family.RIGID: [*gap, *rotation],
+        Family.POINT: gap,
+        Family.DISTANCE: [np.sqrt(0.09 + 0.16 + 0.25) - 0.25],
+        Family.AXIS: [*gap, *z[:2]],
+        Family.REVOLUTE: [*gap, *z[:2]],
+        Family.UNIVERSAL: [*gap, z[0]],
+        Family.PRISMATIC: [*local[:2], *rotation],
+        Family.PLANAR: [local[2], *z[:2]],
+    }[family]
+    assert found.value.shape == (len(expected),)
+    assert found.value == pytest.approx(expected, abs=1e-12)
+    assert found.norm == pytest.approx(np.linalg.norm(expected), abs=1e-12)
+    assert found.translation == pytest.approx(gap, abs=1e-12)
+    assert found.rotation == pytest.approx(rotation, abs=1e-12)
+
+
 @pytest.mark.parametrize("axis", ["x", (0.6, 0.8, 0.0), (0.5, -0.5, 0.7)])
 @pytest.mark.parametrize("angle", [0.3, 1.4, 1.7, 3.0, np.pi])
 def test_a_solved_axis_is_led_to_the_same_direction(angle, axis):

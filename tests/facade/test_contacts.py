@@ -202,3 +202,40 @@ def test_a_box_thrown_onto_the_ground_stays_on_it():
     world.step(n=100)
     assert box.translation[2] == pytest.approx(0.1, abs=1e-3)
     assert box.linear_velocity[0] == pytest.approx(5.0 - 0.5 * G * 0.1, abs=1e-2)
+
+
+def test_a_contact_says_which_shapes_touch_and_where():
+    """Of three balls of one body and two of another the last ones overlap, both bodies turned."""
+    world = sx.World(time_step=0.001, gravity=(0, 0, 0))
+    bodies = []
+    for name, places, position, turn in (
+        ("a", [(5, 0, 0), (0, 5, 0), (0, 0, 0.3)], (0, 0, 0), (0.5, 0.5, 0.5, 0.5)),
+        ("b", [(0, 7, 0), (0.2, 0, 0)], (0.69, 0, 0.05), (0, 0, 1, 0)),
+    ):
+        body = world.add_rigid_body(name, mass=1.0, position=position, orientation=turn)
+        for place in places:
+            body.add_collision_shape(CollisionShape.sphere(0.1, [*place, 0, 0, 0, 1.0]))
+        bodies.append(body)
+    a, b = bodies
+    # the balls are at (0.3, 0, 0) and (0.49, 0, 0.05) and overlap by 0.2 less their distance
+    world.step()
+    (contact,) = world.contacts
+    first, second = (a, b) if contact.body_a is a else (b, a)
+    assert (contact.body_a, contact.body_b) == (first, second)
+    indices = {a: 2, b: 1}
+    assert (contact.shape_index_a, contact.shape_index_b) == (indices[first], indices[second])
+    line = np.array([0.19, 0.0, 0.05]) * (1.0 if first is a else -1.0)
+    away = np.linalg.norm(line)
+    assert contact.normal == pytest.approx(line / away, abs=1e-9) and contact.normal.shape == (3,)
+    assert contact.depth == pytest.approx(0.2 - away, abs=1e-9)
+    assert contact.point == pytest.approx([0.395, 0.0, 0.025], abs=1e-9)
+    # frames of the shapes turn with their bodies: cyclic axes for a, half a turn about z for b
+    turns = {a: np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0.0]]), b: np.diag([-1.0, -1.0, 1.0])}
+    assert contact.local_point_a == pytest.approx(0.1 * turns[first].T @ line / away, abs=1e-9)
+    assert contact.local_point_b == pytest.approx(-0.1 * turns[second].T @ line / away, abs=1e-9)
+    with pytest.raises(AttributeError):
+        contact.depth = 1.0
+    (force,) = world.get_last_contact_forces()
+    assert force.impulse == pytest.approx(0.001 * contact.force, rel=1e-12) and contact.force @ line > 0.0
+    with pytest.raises(AttributeError):
+        force.point = np.zeros(3)

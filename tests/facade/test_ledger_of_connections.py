@@ -66,6 +66,21 @@ def test_springs_between_bodies_and_servos():
     assert abs(ledger.actuators) > 0.0 and abs(ledger.limits) < 1e-9 * scale
 
 
+def test_a_spring_between_bodies_works_with_its_stretch_and_damps_with_its_rate():
+    world = sx.World(time_step=0.001, gravity=(0, 0, 0))
+    a = world.add_rigid_body("a", mass=1.0, linear_velocity=(-0.4, 0, 0))
+    b = world.add_rigid_body("b", mass=2.0, position=(1.2, 0, 0), linear_velocity=(0.3, 0, 0))
+    world.add_rigid_body_distance_spring("s", a, b, 0.5, 80.0, damping=3.0)
+    world.step(n=20)
+    length, rate = b.translation[0] - a.translation[0], b.linear_velocity[0] - a.linear_velocity[0]
+    world.step()
+    h, ledger = world.time_step, world.energy_ledger()
+    mean = 0.5 * (rate + b.linear_velocity[0] - a.linear_velocity[0])
+    assert ledger.springs == pytest.approx(-80.0 * (length - 0.5) * mean * h, rel=1e-9)
+    assert ledger.damping == pytest.approx(-3.0 * rate * mean * h, rel=1e-9)
+    assert abs(ledger.unexplained) < 1e-12
+
+
 FORK = """
 <mujoco><option timestep="0.005" integrator="implicitfast"/>
   <default><geom type="capsule" fromto="0 0 0 .3 0 0" size=".04" contype="0" conaffinity="0"/></default>
@@ -121,3 +136,24 @@ def test_passive_forces_of_a_joint_between_two_turning_bodies(kind, family):
     damped = v0 if family == "semi-implicit" else joint.velocity[0]
     assert ledger.damping == pytest.approx(-3.0 * damped * mean * h, rel=5e-3)
     assert abs(ledger.unexplained) < 1e-10
+
+
+def test_a_prescribed_joint_works_against_a_motor_between_bodies():
+    """A hinge at w = 2 rad/s carries a motor of 1.5 N m, whose reaction its drive holds: it works with 1.5 w."""
+    world = sx.World(time_step=0.001, gravity=(0, 0, 0))
+    arm = world.add_multibody("arm")
+    link = arm.add_link("bar", joint=sx.JointSpec(name="hinge", axis=(0, 0, 1)))
+    hinge = arm.joints["hinge"]
+    hinge.actuator_type, hinge.command_velocity, hinge.velocity = sx.ActuatorType.VELOCITY, [2.0], [2.0]
+    disc = world.add_rigid_body("disc", mass=3.0, inertia=(0.8, 0.9, 1.0), angular_velocity=(0, 0, 2.0))
+    motor = world.add_joint(link, disc, sx.JointSpec(name="motor", axis=(0, 0, 1)))
+    motor.force = [1.5]
+    world.step(n=10)
+    h, w0 = world.time_step, disc.angular_velocity[2]
+    world.step()
+    ledger, mean = world.energy_ledger(), 0.5 * (w0 + disc.angular_velocity[2])
+    assert disc.angular_velocity[2] - w0 == pytest.approx(1.5 * h, rel=1e-9)
+    assert ledger.actuators == pytest.approx(1.5 * (mean - 2.0) * h, rel=1e-8)
+    assert ledger.prescribed == pytest.approx(1.5 * 2.0 * h, rel=1e-8)
+    assert ledger.kinetic_change == pytest.approx(1.5 * mean * h, rel=1e-8)
+    assert abs(ledger.unexplained) < 1e-12

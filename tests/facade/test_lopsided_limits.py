@@ -81,6 +81,14 @@ def test_a_servo_stays_within_both_efforts(limits):
         mean = fast - 0.5 * H * high / INERTIA
         assert ledger.actuators == pytest.approx(high * mean * H, rel=1e-6)
         assert abs(ledger.unexplained) < 1e-12 and abs(ledger.limits) < 1e-9
+    # an effort within the limits: half of what the upper one allows
+    before, wanted = joint.velocity[0], 0.25 if np.isinf(high) else 0.5 * high
+    joint.command_velocity = [before + wanted / INERTIA * H]
+    world.step()
+    ledger = world.energy_ledger()
+    assert ledger.actuators == pytest.approx(wanted * (before + 0.5 * wanted / INERTIA * H) * H, rel=1e-6)
+    assert abs(ledger.unexplained) < 1e-12 and abs(ledger.limits) < 1e-9
+    fast = joint.velocity[0]
     joint.command_velocity = [0.0]
     world.step(50)
     slow = 0.0 if np.isinf(low) else max(0.0, fast + low / INERTIA * 0.05)

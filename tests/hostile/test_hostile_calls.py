@@ -68,8 +68,8 @@ MADE = frozenset(
 EXEMPT = {
     "simulation.view": "starts a server; tests of the viewer send it hostile messages",
     "simulation.view_batch": "starts a server",
-    "simulation.Viewer": "needs a server",
-    "simulation.BatchViewer": "needs a server",
+    "simulation.Viewer": "needs a server: tests/viewer/test_access.py",
+    "simulation.BatchViewer": "needs a server: tests/viewer/test_access.py",
     "simulation.float64": "a type of NumPy",
     "simulation.BatchStepContext": "exists during a step alone",
     "simulation.IndependentCoordinates": "tests/kinematics/test_independent_coordinates.py",

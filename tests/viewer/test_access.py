@@ -10,11 +10,12 @@ import sys
 import threading
 from urllib.parse import urlsplit
 
+import msgspec
 import numpy as np
 import pytest
 from waiting import until
 
-from worldline import ArgumentError, BusyError, StepFailure, msd
+from worldline import ArgumentError, BusyError, StepFailure, WorldlineError, msd
 from worldline import simulation as sx
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -127,14 +128,100 @@ def test_values_beyond_a_slider_do_nothing(viewer, value):
     assert abs(motor.value) <= 5.0 and abs(turn.value) < 0.01
 
 
-@pytest.mark.parametrize("uuid", [["x"], {"a": 1}, 5, None])
-def test_messages_about_no_control_are_dropped(viewer, uuid):
-    server = viewer._session.server
-    message = _messages.GuiUpdateMessage(uuid, {"value": 1.0})
-    handled = asyncio.run_coroutine_threadsafe(
-        server._websock_server._handle_incoming_message(0, message), server.get_event_loop()
-    )
-    assert handled.result(10.0) is None
+def camera(**changed):
+    """The message by which a page says where it looks from; the first one makes it a client."""
+    lens = {"fov": 0.8, "near": 0.01, "far": 100.0, "image_height": 400, "image_width": 600}
+    place = {"wxyz": [1, 0, 0, 0], "position": [3, 0, 1], "look_at": [0, 0, 0], "up_direction": [0, 0, 1]}
+    return {"type": "ViewerCameraMessage", **lens, **place, **changed}
+
+
+def press(handle, **changed):
+    return {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": True}, **changed}
+
+
+def upload(handle):
+    """A file of three bytes, put into a control."""
+    mine = {"source_component_uuid": handle._impl.uuid, "transfer_uuid": "t"}
+    file = {"filename": "f", "mime_type": "x/y", "part_count": 1, "size_bytes": 3}
+    return [
+        {"type": "FileTransferStartUpload", **mine, **file},
+        {"type": "FileTransferPart", **mine, "part_index": 0, "content": b"abc"},
+    ]
+
+
+def drag(**changed):
+    points = {"start_position": [0, 0, 0], "end_position": [0, 0, 1]}
+    screen = {"start_screen_pos": [0, 0], "end_screen_pos": [0, 0], "button": "left", "modifier": "cmd/ctrl"}
+    told = {"phase": "start", "name": "/world/shapes/0", "instance_index": 0, **points, **screen}
+    return {"type": "SceneNodeDragMessage", **told, **changed}
+
+
+def test_hostile_messages_of_a_connection_are_dropped_and_the_next_one_acts(viewer, capfd):
+    """Through the wire: neither is the connection closed, nor does anything reach a control or the World."""
+    world, gui = viewer._session.world, viewer._session.server.gui
+    handles = list(gui._gui_input_handle_from_uuid.values())
+    step = next(h for h in handles if getattr(h, "label", "") == "Step")
+    turn = viewer._session.controls.sliders._joints[0][2]
+    nan, inf = float("nan"), float("inf")
+    hostile = [
+        *upload(turn),
+        *upload(speed_of(viewer)),
+        *[press(step, uuid=uuid) for uuid in (["x"], {"a": 1}, 5, None)],
+        *[press(step, updates=updates) for updates in ("value", None, [1], {"value": {"a": 1}}, {1: 2})],
+        *[camera(position=p) for p in ([nan, 0, 0], [inf, 0, 0], [1e300, 0, 0], ["x", 0, 0], [0, 0], None)],
+        *[camera(fov=fov) for fov in (nan, "x", None)],
+        camera(image_width="x" * 1000),
+        *[drag(instance_index=index) for index in ("x", 1e300, nan)],
+        *[drag(end_position=p) for p in ([nan, 0, 0], "abc", [0, 0])],
+        drag(phase="middle"),
+        {"type": "ShareUrlRequest"},
+        {"type": "RunJavascriptMessage", "source": "alert(1)"},
+        {"type": "GuiFormDirtyMessage", "uuid": "x"},
+        {"type": "no such message"},
+        {"type": ["x"]},
+        {"type": "Message"},
+        {},
+        [],
+        5,
+        "text",
+    ]
+    raw = [msgspec.msgpack.encode(message) for message in hostile]
+    raw += [
+        b"",
+        b"\xc1",
+        b"\xdd\xff\xff\xff\xff",
+        b"\x91" * 100_000,
+        "a text",
+        msgspec.msgpack.encode(camera())[:-3],
+    ]
+
+    async def run():
+        address = f"ws://127.0.0.1:{viewer.port}{path_of(viewer)}"
+        protocol = websockets.Subprotocol(f"viser-v{__import__('viser').__version__}")
+        async with client.connect(address, subprotocols=[protocol], max_size=None) as page:
+            reader = asyncio.create_task(drain(page))
+            await page.send(msgspec.msgpack.encode(camera()))
+            while not viewer.client_count:
+                await asyncio.sleep(0.01)
+            for data in raw:
+                await page.send(data)
+            await page.send(msgspec.msgpack.encode(press(step)))
+            while not world.frame:
+                await asyncio.sleep(0.01)
+            looked = next(iter(viewer._session.server.get_clients().values())).camera
+            assert looked.position.tolist() == [3, 0, 1] and looked.fov == 0.8
+            reader.cancel()
+
+    async def drain(page):
+        async for _ in page:
+            pass
+
+    asyncio.run(asyncio.wait_for(run(), 60.0))
+    assert world.frame == 1 and viewer._session.playback.error is None
+    # the time line goes with the step, and the joint moves a little
+    assert speed_of(viewer).value == "1" and isinstance(turn.value, float) and abs(turn.value) < 0.01
+    assert viewer._session.playback.perturbation.grip is None
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -273,6 +360,72 @@ def test_pulls_need_finite_points(viewer, point):
     asyncio.run(callback(Event))
     viewer.step()
     assert viewer._session.playback.perturbation.grip is None
+
+
+HOSTILE = [
+    float("nan"),
+    10**400,
+    1 + 2j,
+    -5,
+    1.5,
+    np.zeros((0, 3)),
+    "a\0b",
+    "\ud800",
+    b"x",
+    object(),
+    [None],
+    {},
+]
+
+
+@pytest.mark.parametrize("given", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_arguments_of_a_viewer_are_refused(viewer, given):
+    """By errors of the library; nothing is shown, plotted or stepped."""
+    calls = [
+        viewer.step,
+        viewer.seek,
+        viewer.apply_keyframe,
+        viewer.show,
+        lambda value: viewer.show("Sites", value),
+        lambda value: viewer.plot("p", value, lambda: (1.0,)),
+        lambda value: viewer.plot("p", ("x",), value),
+    ]
+    # a fraction of a second is a time to wait, and a speed
+    if not isinstance(given, float) or given != 1.5:
+        calls += [viewer.wait, lambda value: setattr(viewer, "speed", value)]
+    if not isinstance(given, str):
+        calls += [lambda value: viewer.plot(value, ("x",), lambda: (1.0,))]
+    for call in calls:
+        with pytest.raises(WorldlineError):
+            call(given)
+    controls = viewer._session.controls
+    assert not controls.plots._shown and not controls._shown["Sites"].value
+    assert viewer._session.world.frame == 0 and viewer.speed == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("p", "xy"), ("p", ()), ("p", ("x", 1)), ("a\0b", ("x",)), ("Energy", ("x",)), ("Joint", ("x",))],
+)
+def test_plots_need_a_name_of_their_own_and_names_of_numbers(viewer, name, names):
+    with pytest.raises(ArgumentError):
+        viewer.plot(name, names, lambda: (1.0,))
+    assert not viewer._session.controls.plots._shown
+
+
+def test_waiting_ends_with_the_time_and_when_the_viewer_is_closed(viewer, capfd):
+    viewer.wait(0.0)
+    viewer.wait(0.3)
+    threading.Timer(0.1, viewer.close).start()
+    viewer.wait()
+    with sx.view_batch(sx.WorldBatch(sx.World(), 2), port=8881) as batch:
+        batch.wait(0.3)
+        for given in (float("nan"), 10**400, "1", -1.0):
+            with pytest.raises(ArgumentError, match="seconds"):
+                batch.wait(given)
+        threading.Timer(0.1, batch.close).start()
+        batch.wait()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("host", ["", "no such host", "a\0b", "\ud800", "192.0.2.1"])

@@ -8,7 +8,7 @@ both become one force in world axes here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,7 @@ class Contact:
         shape_index_a, shape_index_b: which of the `collision_shapes` of the bodies touch.
         feature: which features of the shapes touch; stays while they do.
         local_point_a, local_point_b: the points of the two surfaces, in the frames of their shapes [m], (3,).
+        torque: of torsional and rolling friction on body_b about the point, world axes [N m], (3,).
     """
 
     body_a: RigidBody | Link | None
@@ -53,6 +54,7 @@ class Contact:
     feature: int
     local_point_a: Array
     local_point_b: Array
+    torque: Array = field(default_factory=lambda: np.zeros(3))
 
 
 def surface_points(point: Array, normal: Array, depth: float, X_a: Array, X_b: Array) -> tuple[Array, Array]:
@@ -128,7 +130,7 @@ def last_contacts(world: WorldRuntime) -> list[Contact]:
     hit, ids = constraints.collision.column.contact, constraints.collision.column.contact_id
     placed = constraints.collision.column.shape_X_W
     made: list[Contact] = []
-    for k, force in touching:
+    for k, (force, torque) in touching:
         rows = constraints.shapes[ids[k, 0:2]]
         X_a, X_b = placed[ids[k, 0]], placed[ids[k, 1]]
         made.append(
@@ -143,6 +145,7 @@ def last_contacts(world: WorldRuntime) -> list[Contact]:
                 int(who.place[rows[1]]),
                 int(ids[k, 4]),
                 *surface_points(hit[k, 0:3], hit[k, 3:6], float(hit[k, 6]), X_a, X_b),
+                torque,
             )
         )
     return made
@@ -166,14 +169,14 @@ def contact_summary(runtime: Runtime) -> tuple[int, float]:
 
 
 def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
-    """Contacts of the last step that overlap or push, with their forces."""
+    """Contacts of the last step that overlap or push, with force and torque of each, (2, 3)."""
     if constraints is None or constraints.collision is None:
         return []
     column = constraints.column
     count = int(column.counter[t.CONTACT_COUNT])
     rows, depth = column.contact_row[:count], constraints.collision.column.contact[:count, 6]
     # rows of a frame are the normal and the tangents
-    axes = column.frame[:count].reshape(-1, 3, 3).transpose(0, 2, 1)
-    forces = matmul(axes, column.contact_force[:count, :3, None])[..., 0]
-    touches = (rows[:, 0] >= 0) & ((depth >= 0.0) | forces.any(axis=1))
-    return [(k, forces[k].copy()) for k in np.flatnonzero(touches).tolist()]
+    axes = column.frame[:count].reshape(-1, 1, 3, 3).transpose(0, 1, 3, 2)
+    pairs = matmul(axes, column.contact_force[:count].reshape(-1, 2, 3, 1))[..., 0]
+    touches = (rows[:, 0] >= 0) & ((depth >= 0.0) | pairs[:, 0].any(axis=1))
+    return [(k, pairs[k].copy()) for k in np.flatnonzero(touches).tolist()]

@@ -51,9 +51,9 @@ def wrench_on_child(joint: Joint, frame: Frame) -> Array:
     origin = frame._pose()[:3]
     total = force.sum(axis=0)
     moment = (torque + cross(poses[:, :3] + lever - origin, force)).sum(axis=0)
-    for point, push in _contacts(joint, set(bodies.tolist())):
+    for point, push, twist in _contacts(joint, set(bodies.tolist())):
         total = total - push
-        moment = moment - np.cross(point - origin, push)
+        moment = moment - np.cross(point - origin, push) - twist
     back = frame.rotation.T
     return np.concatenate([back @ moment, back @ total])
 
@@ -67,14 +67,14 @@ def _subtree(runtime: Runtime, body: int) -> np.ndarray:
     return np.array(sorted(inside), np.int64)
 
 
-def _contacts(joint: Joint, inside: set[int]) -> list[tuple[Array, Array]]:
-    """Points and forces of the last step's contacts on bodies of a subtree; those within it cancel."""
+def _contacts(joint: Joint, inside: set[int]) -> list[tuple[Array, Array, Array]]:
+    """Points, forces and torques of the last step's contacts on a subtree; those within it cancel."""
     world, runtime = joint._world, joint._live()
-    found: list[tuple[Array, Array]] = []
+    found: list[tuple[Array, Array, Array]] = []
     for contact in world.contacts:
         for body, sign in ((contact.body_a, -1.0), (contact.body_b, 1.0)):
             if body is not None and runtime.link_body[id(body._link)] in inside:
-                found.append((contact.point, sign * contact.force))
+                found.append((contact.point, sign * contact.force, sign * contact.torque))
     return found
 
 

@@ -139,15 +139,14 @@ class Runtime:
         """Projects loop closures whose policy asks for it."""
         self.follows_closures = False
         """Whether steps leave some of them open."""
-        """Derivatives of the last step; None unless the World is differentiable."""
         self._has_one_shot = False
         self._start: StartState | None = None
         self._acted: Array | None = None
         self._submodels: dict[int, Submodel] = {}
         self.version = 0
         """Grows whenever a parameter is written."""
-        self.spaces: dict[tuple[int, bool, bool], StateSpace] = {}
-        """State spaces of the whole world, kept while nothing in them changes."""
+        self.spaces: dict[tuple[bool, bool], tuple[int, StateSpace]] = {}
+        """Own spaces of the World, each with its version, by whether of controls and of free bodies alone."""
         self.queries: Any = None
         """Shapes for collision queries, a `queries.QueryScene` made when first asked for."""
         self.geoms: Any = None

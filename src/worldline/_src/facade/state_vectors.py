@@ -35,14 +35,11 @@ _MAKERS = {False: state_binding.state_space, True: state_binding.control_space}
 def own_space(world: WorldRuntime, *, control: bool, rigid_only: bool) -> StateSpace:
     """The World's own space; made again when something in it changed."""
     runtime = world._live()
-    kept = runtime.spaces
-    key = (runtime.version, control, rigid_only)
-    found = kept.get(key)
-    if found is None:
-        if any(known[0] != runtime.version for known in kept):
-            kept.clear()
-        found = kept[key] = _MAKERS[control](world, rigid_only=rigid_only)
-    return found
+    key = control, rigid_only
+    kept = runtime.spaces.get(key)
+    if kept is None or kept[0] != runtime.version:
+        kept = runtime.spaces[key] = runtime.version, _MAKERS[control](world, rigid_only=rigid_only)
+    return kept[1]
 
 
 class _Continuation(NamedTuple):

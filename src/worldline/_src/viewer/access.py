@@ -18,6 +18,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from worldline._src.viewer.messages import valid_messages
+
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _EVERYBODY = frozenset({"0.0.0.0", "::"})
 _REFUSED = (
@@ -89,14 +91,26 @@ class Gate:
 
 @contextmanager
 def guarded_servers(gate: Gate) -> Iterator[None]:
-    """Within this block servers of the package websockets ask the gate; viser has no place to say so."""
+    """Within this block servers of the package websockets ask the gate, and drop messages that are not valid.
+
+    viser has no place to say so.
+    """
     import websockets.asyncio.server as module
 
     with _PATCHING:
         plain = module.serve
 
-        def serve(*given: Any, process_request: Callable[[Any, Any], Any], **options: Any) -> Any:
-            return plain(*given, process_request=gate.guard(process_request), **options)
+        def serve(
+            handler: Callable[[Any], Any],
+            *given: Any,
+            process_request: Callable[[Any, Any], Any],
+            **options: Any,
+        ) -> Any:
+            async def handle(connection: Any) -> None:
+                connection.recv = valid_messages(connection.recv)
+                await handler(connection)
+
+            return plain(handle, *given, process_request=gate.guard(process_request), **options)
 
         module.serve = serve  # type: ignore[assignment]
         try:

@@ -31,6 +31,7 @@ from worldline._src.viewer.server import (
     PageOptions,
     ShownPage,
     page_options,
+    quiet,
     set_up_page,
     start_server,
     with_page,
@@ -276,19 +277,13 @@ class BatchViewer(ShownPage):
             self._shown = at
             self._draw(self._frames[at])
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until the viewer is closed, the time is over, or the program is interrupted with Ctrl-C."""
-        try:
-            self._closed.wait(seconds)
-        except KeyboardInterrupt:
-            self.close()
-
     def close(self) -> None:
         """Take the page away; the batch stays as it is."""
         if not self._closed.is_set():
             self._closed.set()
             self._thread.join()
-            self._server.stop()
+            with quiet():
+                self._server.stop()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed.is_set() else self.url

@@ -112,9 +112,9 @@ class Controls:
     def show_kind(self, kind: str, on: bool) -> None:
         """Show or hide a kind of mark, on the page and on the panel."""
         if kind not in KINDS:
-            raise ArgumentError(f"no marks '{kind}'{nearest_name(str(kind), KINDS)}; there are {list(KINDS)}")
-        self._host.stage.overlays.show(kind, bool(on))
-        self._shown[kind].value = bool(on)
+            raise ArgumentError(f"no marks '{kind}'{nearest_name(kind, KINDS)}; there are {list(KINDS)}")
+        self._host.stage.overlays.show(kind, on)
+        self._shown[kind].value = on
 
     def _build_cameras(self) -> None:
         gui, host = self._server.gui, self._host

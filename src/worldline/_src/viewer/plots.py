@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import BusyError
+from worldline._src.errors import ArgumentError, BusyError
 from worldline._src.viewer import quantities
 from worldline._src.viewer.events import Post, on_change, on_press
 from worldline._src.viewer.quantities import Quantity, Samples
@@ -64,6 +64,8 @@ class Plots:
 
     def add(self, name: str, names: tuple[str, ...], read: Callable[[], tuple[float, ...]]) -> None:
         """One more plot, of numbers that a function gives."""
+        if name in self._makers or name in _OF_CHOICE:
+            raise ArgumentError(f"there is a plot '{name}' already")
         self._makers[name] = lambda: Quantity(name, names, read)
         with self._folder:
             self._add_box(name, shown=True)

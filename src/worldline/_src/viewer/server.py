@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypedDict
@@ -48,6 +51,7 @@ class ShownPage(NotCopied, KnownNames, Closing):
     _host: str
     _server: Any
     _gate: Gate
+    _closed: threading.Event
 
     @property
     def url(self) -> str:
@@ -59,6 +63,17 @@ class ShownPage(NotCopied, KnownNames, Closing):
     def port(self) -> int:
         """Port of the page."""
         return int(self._server.get_port())
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the viewer is closed, the time is over, or the program is interrupted with Ctrl-C."""
+        until = math.inf if seconds is None else time.monotonic() + values.non_negative(seconds, "seconds")
+        try:
+            # in portions, between which every system delivers an interrupt
+            while not self._closed.wait(max(0.0, min(0.2, until - time.monotonic()))):
+                if time.monotonic() >= until:
+                    return
+        except KeyboardInterrupt:
+            self.close()
 
 
 def check_host(host: str) -> None:

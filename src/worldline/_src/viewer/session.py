@@ -40,7 +40,8 @@ class Session:
         self.lock = threading.RLock()
         self._work: queue.Queue[Callable[[], None]] = queue.Queue()
         self._wake = threading.Event()
-        self._closed = threading.Event()
+        self.closed = threading.Event()
+        """Set when the page was taken away."""
         self.gate = Gate(host)
         self.server = start_server(host, port, self.gate)
         try:
@@ -88,7 +89,7 @@ class Session:
 
     def do(self, work: Callable[[], None]) -> None:
         """Let the thread of the viewer do some work, and wait; raises what the work raised."""
-        if self._closed.is_set():
+        if self.closed.is_set():
             raise OperationError("the viewer is closed")
         if threading.current_thread() is self._thread:
             work()
@@ -97,14 +98,14 @@ class Session:
         failed: list[BaseException] = []
         self.post(watched(work, done, failed))
         while not done.wait(0.5):
-            if self._closed.is_set() or not self._thread.is_alive():
+            if self.closed.is_set() or not self._thread.is_alive():
                 raise OperationError("the viewer was closed")
         if failed:
             raise failed[0]
 
     def _run(self) -> None:
         due = time.perf_counter()
-        while not self._closed.is_set():
+        while not self.closed.is_set():
             with self.lock:
                 self._turn()
             due = max(due + self._interval, time.perf_counter())
@@ -176,27 +177,18 @@ class Session:
 
     # ---- what a program can do
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the page was taken away."""
-        return self._closed.is_set()
-
     def sync(self) -> None:
         """Show the World as it is now, from the thread of the caller."""
         with self.lock:
-            if not self.is_closed:
+            if not self.closed.is_set():
                 self.world._live()
                 self._show(force=True)
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for the end, or for some time; whether it is the end."""
-        return self._closed.wait(seconds)
-
     def close(self) -> None:
         """Take the page away; the World stays as it is."""
-        if self._closed.is_set():
+        if self.closed.is_set():
             return
-        self._closed.set()
+        self.closed.set()
         self._wake.set()
         if threading.current_thread() is not self._thread:
             self._thread.join(5.0)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Unpack
 
+from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade import values
 from worldline._src.facade.world_kind import require_world
 from worldline._src.viewer.server import PageOptions, ShownPage, page_options, with_page
@@ -29,7 +29,7 @@ class Viewer(ShownPage):
 
     def __init__(self, session: Session, host: str) -> None:
         self._session, self._host = session, host
-        self._server, self._gate = session.server, session.gate
+        self._server, self._gate, self._closed = session.server, session.gate, session.closed
 
     @property
     def client_count(self) -> int:
@@ -98,34 +98,31 @@ class Viewer(ShownPage):
 
     def show(self, kind: str, on: bool = True) -> None:
         """Show or hide marks, by the names of the page: "Contact forces", "Joint axes", "Sites" ..."""
-        self._session.do(lambda: self._session.controls.show_kind(kind, on))
+        marks, shown = values.key(kind, "kind of marks"), values.flag(on, "on")
+        self._session.do(lambda: self._session.controls.show_kind(marks, shown))
 
     def plot(self, name: str, names: tuple[str, ...], read: Callable[[], tuple[float, ...]]) -> None:
         """Plot numbers of your own as the World runs.
 
         Args:
-            name: title of the plot.
+            name: title of the plot, which no other plot has.
             names: a name for every number.
             read: returns the numbers; called in the thread of the viewer.
         """
-        self._session.do(lambda: self._session.controls.plots.add(name, tuple(names), read))
-
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until the viewer is closed, the time is over, or the program is interrupted with Ctrl-C."""
-        until = None if seconds is None else time.monotonic() + seconds
-        try:
-            while not self._session.wait(0.2):
-                if until is not None and time.monotonic() >= until:
-                    return
-        except KeyboardInterrupt:
-            self.close()
+        title = values.text(name, "name of a plot")
+        if isinstance(names, str) or not callable(read):
+            raise ShapeError("a plot needs names of its numbers, and a function that returns them")
+        labels = tuple(values.text(label, "name of a number") for label in values.several(names, "names"))
+        if not labels:
+            raise ArgumentError(f"plot '{title}' needs at least one number, got no names")
+        self._session.do(lambda: self._session.controls.plots.add(title, labels, read))
 
     def close(self) -> None:
         """Take the page away; the World stays as it is."""
         self._session.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._session.is_closed else f"{self.url}, {self.client_count} browsers"
+        state = "closed" if self._closed.is_set() else f"{self.url}, {self.client_count} browsers"
         return f"<Viewer of {self._session.world!r}: {state}>"
 
 

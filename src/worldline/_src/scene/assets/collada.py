@@ -21,7 +21,8 @@ from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.vectors import Array
 
 _DEPTH: Final = 64
-_NODES: Final = 10_000
+_NODES: Final = 50_000
+"""Nodes, what they hold and primitives; an instance counts as often as it is used."""
 _FACES: Final = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
@@ -60,7 +61,11 @@ class _Document:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.by_id = {element.get("id"): element for element in root.iter() if element.get("id")}
-        self.geometries: dict[str, Mesh | None] = {}
+        # by element: what several instances or primitives share is decoded once
+        self.geometries: dict[Any, Mesh | None] = {}
+        self.tables: dict[Any, Array] = {}
+        self.skins: dict[Any, Any] = {}
+        self.named: dict[str, int] = {}
         self.visited = 0
         self.triangles = 0
 
@@ -81,10 +86,15 @@ class _Document:
             self._walk(node, frame, 0, parts)
         return parts
 
+    def _visit(self, count: int) -> None:
+        self.visited += count
+        if self.visited > _NODES:
+            raise _Broken(f"more than {_NODES} nodes, transformations, instances and primitives")
+
     def _walk(self, node: Any, frame: Array, depth: int, parts: dict[str, Mesh]) -> None:
-        self.visited += 1
-        if depth > _DEPTH or self.visited > _NODES:
-            raise _Broken(f"more than {_NODES} nodes, or nested deeper than {_DEPTH}")
+        self._visit(1 + len(node))
+        if depth > _DEPTH:
+            raise _Broken(f"nodes nested deeper than {_DEPTH}")
         for child in node:
             tag = _tag(child)
             if tag in _TRANSFORMS:
@@ -99,9 +109,11 @@ class _Document:
             elif tag == "instance_geometry":
                 self._place(self._target(child.get("url")), frame, name, parts)
             elif tag == "instance_controller":
-                skin = next(_all(self._target(child.get("url")), "skin"), None)
-                if skin is not None:
-                    self._place(self._target(skin.get("source")), frame, name, parts)
+                controller = self._target(child.get("url"))
+                if controller not in self.skins:
+                    self.skins[controller] = next(_all(controller, "skin"), None)
+                if self.skins[controller] is not None:
+                    self._place(self._target(self.skins[controller].get("source")), frame, name, parts)
 
     def _place(self, geometry: Any, frame: Array, name: str, parts: dict[str, Mesh]) -> None:
         mesh = self._geometry(geometry)
@@ -112,25 +124,25 @@ class _Document:
             raise _Broken(f"more than {MAX_TRIANGLES} triangles")
         triangles = mesh.triangles if np.linalg.det(frame[:3, :3]) > 0.0 else mesh.triangles[:, ::-1]
         vertices = matmul(mesh.vertices, frame[:3, :3].T) + frame[:3, 3]
-        label, number = name, 1
+        label = name
         while label in parts:
-            number += 1
-            label = f"{name}.{number}"
+            self.named[name] = self.named.get(name, 1) + 1
+            label = f"{name}.{self.named[name]}"
         parts[label] = Mesh(vertices, np.ascontiguousarray(triangles))
 
     def _geometry(self, geometry: Any) -> Mesh | None:
-        key = geometry.get("id") or str(id(geometry))
-        if key not in self.geometries:
+        if geometry not in self.geometries:
             meshes: list[Mesh] = []
             for primitive in geometry.iter():
                 if _tag(primitive) in _FACES:
                     found = self._primitive(primitive)
                     if found is not None:
                         meshes.append(found)
-            self.geometries[key] = welded(joined(meshes)) if meshes else None
-        return self.geometries[key]
+            self.geometries[geometry] = welded(joined(meshes)) if meshes else None
+        return self.geometries[geometry]
 
     def _primitive(self, primitive: Any) -> Mesh | None:
+        self._visit(1)
         inputs = list(_children(primitive, "input"))
         stride = 1 + max((int(entry.get("offset", "0")) for entry in inputs), default=0)
         vertex = next((entry for entry in inputs if entry.get("semantic") == "VERTEX"), None)
@@ -163,6 +175,11 @@ class _Document:
     def _positions(self, vertices: Any) -> Array:
         entry = next((e for e in _children(vertices, "input") if e.get("semantic") == "POSITION"), None)
         source = vertices if entry is None else self._target(entry.get("source"))
+        if source not in self.tables:
+            self.tables[source] = self._table(source)
+        return self.tables[source]
+
+    def _table(self, source: Any) -> Array:
         accessor = next(_all(source, "accessor"), None)
         stride = int(accessor.get("stride", "3")) if accessor is not None else 3
         array = next(_all(source, "float_array"), None)
@@ -200,7 +217,8 @@ def _integers(element: Any) -> np.ndarray:
 
 def _fans(indices: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Triangles of convex polygons, each a fan about its first corner."""
-    if counts.size and (counts.min() < 0 or int(counts.sum()) > len(indices)):
+    # each is compared alone: a sum of huge counts wraps around
+    if counts.size and (counts.min() < 0 or counts.max() > len(indices) or int(counts.sum()) > len(indices)):
         raise _Broken("polygons with more corners than the list holds")
     starts = np.cumsum(counts) - counts
     inner = np.maximum(counts - 2, 0)

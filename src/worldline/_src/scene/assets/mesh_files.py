@@ -9,6 +9,7 @@ it raises on a broken file becomes a `SceneError`.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import re
@@ -143,10 +144,7 @@ def _read_stl(data: bytes, where: str) -> Mesh:
     if is_text and needed != len(data):
         if b"endsolid" not in data[-512:].lower().replace(b" ", b""):
             raise SceneError(f"{where}: the file ends before 'endsolid'")
-        parts = _read_with_trimesh(data, ".stl_ascii", where)
-        if not parts:
-            raise SceneError(f"{where}: no triangles in the file")
-        return welded(checked(joined(list(parts.values())), where))
+        return welded(checked(_soup(_stl_text(data, where)), where))
     if len(data) < _STL_HEAD or needed > len(data):
         raise SceneError(
             f"{where}: the header promises {promised} triangles, which need {needed} bytes; "
@@ -156,9 +154,31 @@ def _read_stl(data: bytes, where: str) -> Mesh:
         raise SceneError(f"{where}: given {promised} triangles; allowed: {MAX_TRIANGLES}")
     # some programs append data of their own, which everybody ignores
     rows = np.frombuffer(data, STL_ROW, promised, _STL_HEAD)
-    corners = rows["corners"].reshape(-1, 3).astype(np.float64)
-    triangles = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
-    return welded(checked(Mesh(corners, triangles), where))
+    return welded(checked(_soup(rows["corners"]), where))
+
+
+_LOOP: Final = re.compile(rb"(?i)outer\s+loop((?:\s+vertex(?:\s+[^\s]+){3}){3})\s+endloop")
+_LOOP_BEGIN: Final = re.compile(rb"(?im)^\s*outer\s+loop")
+
+
+def _stl_text(data: bytes, where: str) -> np.ndarray:
+    """The corners of the triangles of a text, single precision, (M, 3, 3)."""
+    loops = _LOOP.findall(data)
+    if not loops or len(loops) < len(_LOOP_BEGIN.findall(data)):
+        raise SceneError(f"{where}: no triangles in the file, or a triangle without three vertices")
+    words = b" ".join(loops).split()
+    del words[::4]
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(words, dtype=np.float64).astype(np.float32).reshape(-1, 3, 3)
+    except ValueError as error:
+        raise SceneError(f"{where}: a vertex is not three numbers: {str(error)[:100]}") from None
+
+
+def _soup(corners: np.ndarray) -> Mesh:
+    """Triangles that share no vertices, from their corners, (M, 3, 3)."""
+    vertices = corners.reshape(-1, 3).astype(np.float64)
+    return Mesh(vertices, np.arange(len(vertices), dtype=np.int32).reshape(-1, 3))
 
 
 def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
@@ -234,7 +254,7 @@ def _promised(data: bytes, kind: str, where: str) -> tuple[int, int]:
         match = _OFF_COUNT.match(data)
         found = [] if match is None else [("vertex", int(match[1])), ("face", int(match[2]))]
     elif kind in ("glb", "gltf"):
-        found = [("accessor", count) for count in _gltf_counts(data)]
+        found = _gltf_counts(data, where)
     for name, count in found:
         if count > len(data):
             raise SceneError(f"{where}: given {count} entries of '{name}' in a file of {len(data)} bytes")
@@ -246,17 +266,43 @@ _PLY_COUNT: Final = re.compile(rb"(?m)^\s*element\s+(vertex|face)\s+(\d{1,18})\b
 _OFF_COUNT: Final = re.compile(rb"\s*(?:#[^\n]*\n\s*)*(?:OFF)?(?:\s*#[^\n]*\n)*\s*(\d{1,18})\s+(\d{1,18})\b")
 
 
-def _gltf_counts(data: bytes) -> list[int]:
-    """Counts of a glTF file's accessors; an accessor without a buffer stands for that many zeros."""
+_SHARED: Final = 16
+"""How often views and accessors of a glTF file may take the same bytes on average."""
+_GLTF_KNOWN: Final = re.compile("KHR_(materials|texture|lights|xmp|mesh_quantization)|(EXT|MSFT)_texture_")
+"""Extensions of glTF that do not touch shapes, or that need no code."""
+
+
+def _gltf_counts(data: bytes, where: str) -> list[tuple[str, int]]:
+    """What a glTF file asks to be made: entries of accessors, and bytes of views, each of which is copied.
+
+    Raises:
+        CapabilityError: Vertices that trimesh would take for others without a word.
+        SceneError: Primitives that share more vertices than a mesh may have.
+    """
     if data[:4] == b"glTF" and len(data) >= 20:
         (length,) = struct.unpack_from("<I", data, 12)
         data = data[20 : 20 + length]
     try:
-        accessors = json.loads(data).get("accessors", ())
-        return [int(accessor.get("count", 0)) for accessor in accessors]
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        tree = json.loads(data)
+        accessors = tree.get("accessors", [])
+        rows = sum(int(accessor.get("count", 0)) for accessor in accessors)
+        size = sum(int(view.get("byteLength", 0)) for view in tree.get("bufferViews", []))
+        ignored = [name for name in tree.get("extensionsRequired", []) if not _GLTF_KNOWN.match(name)]
+        parts = [part for mesh in tree.get("meshes", []) for part in mesh["primitives"]]
+        tables = [accessors[part["attributes"]["POSITION"]] for part in parts]
+        tables += [accessors[part["indices"]] for part in parts if "indices" in part]
+        drawn = sum(int(table.get("count", 0)) for table in tables)
+        ignored += [word for word in ("sparse", "normalized") if any(table.get(word) for table in tables)]
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
         # not glTF at all, which its reader says
         return []
+    if "KHR_draco_mesh_compression" in ignored and importlib.util.find_spec("DracoPy"):
+        ignored.remove("KHR_draco_mesh_compression")
+    if drawn > MAX_VERTICES + MAX_TRIANGLES:
+        raise SceneError(f"{where}: more than {MAX_VERTICES} vertices and {MAX_TRIANGLES} triangles")
+    if ignored:
+        raise CapabilityError(f"{where}: no reader for vertices that need {ignored[0]!r}")
+    return [("accessor", rows // _SHARED), ("bufferView", size // _SHARED)]
 
 
 def _parts_of(scene: Any) -> dict[str, Mesh]:

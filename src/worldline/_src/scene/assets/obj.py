@@ -23,6 +23,9 @@ from worldline._src.scene.assets.mesh import MAX_TRIANGLES, MAX_VERTICES, Mesh
 from worldline._src.scene.vectors import Array, IntArray
 
 _UNNAMED: Final = "geometry"
+_EAR_WORK: Final = 40_000_000
+_EAR_WORK_PER_CORNER: Final = 600
+"""Corners that may be compared to find ears in the polygons of a file; a try of 30 us counts as 500 more."""
 
 
 class _Faces:
@@ -176,11 +179,17 @@ def _corners(faces: _Faces, vertices: Array, texcoords: Array, where: str) -> tu
         shorter = _square(p2 - p0) >= _square(p3 - p1)
     for offset, order in enumerate(((0, 1, 3), (1, 2, 3))):
         triangles[rows[sizes == 4][shorter] + offset] = quads[shorter][:, None] + np.array(order)
+    work = _EAR_WORK + _EAR_WORK_PER_CORNER * len(index)
     for face in np.flatnonzero(sizes > 4).tolist():
         corners = vertices[index[starts[face] : starts[face] + sizes[face]]].astype(np.float32)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            ears = np.array(_ears(corners)) + starts[face]
-        triangles[rows[face] : rows[face] + len(ears)] = ears
+            found, work = _ears(corners, work)
+        if work < 0:
+            raise SceneError(
+                f"{where}:{faces.lines[face]}: the polygons up to this one, of {sizes[face]} corners, "
+                "take too long to split; allowed: triangles, or polygons of fewer corners"
+            )
+        triangles[rows[face] : rows[face] + len(found)] = np.array(found) + starts[face]
     return index[triangles], texture[triangles]
 
 
@@ -189,8 +198,10 @@ def _square(x: np.ndarray) -> np.ndarray:
     return x[:, 0] * x[:, 0] + x[:, 1] * x[:, 1] + x[:, 2] * x[:, 2]
 
 
-def _ears(corners: np.ndarray) -> list[tuple[int, int, int]]:
+def _ears(corners: np.ndarray, work: int) -> tuple[list[tuple[int, int, int]], int]:
     """A polygon in triangles by ear clipping, single precision; what has no ear becomes a fan.
+
+    Returns the triangles and what is left of the work that was allowed, negative where it did not suffice.
 
     The polygon is seen along the axis that the normal of its first proper corner is closest to. An ear is
     three successive corners that turn the same way as the first two do about the origin, with no other
@@ -200,8 +211,9 @@ def _ears(corners: np.ndarray) -> list[tuple[int, int, int]]:
     left = list(range(len(corners)))
     made: list[tuple[int, int, int]] = []
     at, tries = 0, len(left)
-    while len(left) > 3 and tries > 0:
+    while len(left) > 3 and tries > 0 and work >= 0:
         count = len(left)
+        work -= count + 500
         at %= count
         a, b, c = (left[(at + k) % count] for k in range(3))
         turn = (x[b] - x[a]) * (y[c] - y[b]) - (y[b] - y[a]) * (x[c] - x[b])
@@ -214,7 +226,7 @@ def _ears(corners: np.ndarray) -> list[tuple[int, int, int]]:
         made.append((a, b, c))
         del left[(at + 1) % count]
         tries = len(left)
-    return made + [(left[0], left[k], left[k + 1]) for k in range(1, len(left) - 1)]
+    return made + [(left[0], left[k], left[k + 1]) for k in range(1, len(left) - 1)], work
 
 
 def _plane(corners: np.ndarray) -> list[int]:
