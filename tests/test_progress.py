@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -60,6 +61,34 @@ def test_a_bar_is_one_line_with_the_time_left(capsys, terminal):
     assert last.count("#") == 20 and last.count("....") == 2 and "2 of 3, about " in last
     bar.advance()
     assert capsys.readouterr().err.rstrip().endswith("worldline: compiling kernels: 3 in 0 s")
+
+
+# fmt: off
+TIMES = [
+    1.9, 0.3, 1.4, 0.4, 0.1, 0.3, 10.4, 12.7, 3.6, 3.4, 2.2, 0.9, 3.1, 1.8, 3.0, 1.5, 0.6, 0.4, 0.1, 0.3, 0.2, 0.1, 0.2,
+    0.1, 0.7, 0.4, 0.1, 2.8, 0.1, 0.2, 0.2, 0.4, 2.9, 0.2, 0.6, 1.4, 0.6, 0.1, 1.2, 1.7, 1.0, 0.5, 0.5, 0.2, 1.1, 0.1, 0.1, 0.2,
+    0.2, 0.1, 0.5, 0.2, 0.2, 0.2, 0.1, 0.3, 0.5, 0.1, 0.3, 1.7, 2.0, 0.4, 0.6, 0.3, 1.3, 0.3, 0.1, 0.1, 0.3, 0.1, 1.5,
+]
+"""Seconds of the kernels of `worldline demo`, in the order they are compiled."""
+# fmt: on
+
+
+def test_the_time_left_knows_that_slow_pieces_come_first(capsys, terminal, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    bar = progress.Bar("compiling kernels")
+    bar.expect(len(TIMES))
+    for k, seconds in enumerate(TIMES[:-1], 1):
+        now[0] += seconds
+        bar.advance()
+        last = capsys.readouterr().err.split("\r")[-1]
+        if k < bar.FEWEST:
+            # a guess from one or two would be far off
+            assert "left" not in last
+        else:
+            told = float(re.search(r"about (\d+) s left", last)[1])
+            left = sum(TIMES[k:])
+            assert 0.5 * left - 1.0 < told < 1.5 * left + 1.0
 
 
 def test_a_bar_is_two_lines_in_a_pipe_and_nothing_for_nothing(capsys):

@@ -54,6 +54,10 @@ class Bar:
     """
 
     WIDTH = 30
+    FALL = 0.7
+    """Slow pieces are begun first: piece k takes k^-FALL of the time of the first."""
+    FEWEST = 8
+    """Pieces from which the time left is told; half of them where there are few."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -87,11 +91,17 @@ class Bar:
         elif _on_terminal():
             filled = self.WIDTH * self._done // self._total
             bar = "#" * filled + "." * (self.WIDTH - filled)
-            left = seconds * (self._total - self._done) / self._done if self._done else 0.0
-            rest = f", about {left:.0f} s left" if self._done else ""
+            rest = ""
+            if self._done >= min(self.FEWEST, 0.5 * self._total):
+                left = seconds * (self._work(self._total) / self._work(self._done) - 1.0)
+                rest = f", about {left:.0f} s left"
             text = f"worldline: {self.what} [{bar}] {self._done} of {self._total}{rest}"
             say(f"\r{text.ljust(self._drawn)}", end="")
             self._drawn = max(self._drawn, len(text))
+
+    def _work(self, count: int) -> float:
+        """Time that the first pieces take, in times of the first."""
+        return sum(k**-self.FALL for k in range(1, count + 1))
 
 
 compilations = Bar("compiling kernels (once per machine)")
