@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 
@@ -58,9 +59,37 @@ def test_a_bar_is_one_line_with_the_time_left(capsys, terminal):
     assert "\n" not in said
     last = said.split("\r")[-1].rstrip()
     assert last.startswith("worldline: compiling kernels [") and last.endswith("s left")
-    assert last.count("#") == 20 and last.count("....") == 2 and "2 of 3, about " in last
+    assert "[#############.......] 2 of 3, about " in last
     bar.advance()
     assert capsys.readouterr().err.rstrip().endswith("worldline: compiling kernels: 3 in 0 s")
+
+
+@pytest.mark.parametrize("columns", [200, 80, 40])
+def test_a_bar_fits_the_terminal(capsys, terminal, monkeypatch, columns):
+    """A line that is longer than the terminal is wide cannot be drawn anew: it would be one for each piece."""
+    monkeypatch.setattr(progress.os, "get_terminal_size", lambda fd: os.terminal_size((columns, 24)))
+    monkeypatch.setattr(progress.sys.stderr, "fileno", lambda: 2)
+    bar = progress.Bar("compiling kernels (once per machine)")
+    bar.expect(73)
+    for _ in range(60):
+        bar.advance()
+    drawn = capsys.readouterr().err.split("\r")
+    assert max(map(len, drawn)) < columns
+    assert "[####" in drawn[-1] or columns < 80
+    # it goes where something else is written
+    bar.hide()
+    said = capsys.readouterr().err
+    assert said.startswith("\r ") and said.endswith(" \r") and not said.strip()
+    bar.hide()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_kernel_alone_leaves_no_line_on_a_terminal(capsys, terminal, monkeypatch):
+    monkeypatch.setattr(progress, "_one_line", False)
+    with progress.compiling("the loop over steps of worlds of many lanes, which is a long name"):
+        said = capsys.readouterr().err
+        assert said.startswith("worldline: compiling the loop") and len(said) == 79
+    assert capsys.readouterr().err == f"\r{' ' * 79}\r"
 
 
 # fmt: off

@@ -98,10 +98,12 @@ def _compile_ahead() -> None:
 def _first_world(console: Console) -> None:
     """A box falls for a tenth of a second."""
     from worldline import simulation as sx
+    from worldline._src.progress import compilations
 
     world = sx.World(time_step=0.001)
     box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
     world.step(n=100)
+    compilations.hide()
     console.print(f"a box after {world.time:g} s of free fall: height {box.translation[2]:.4f} m\n")
 
 
