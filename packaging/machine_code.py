@@ -6,7 +6,7 @@
 
 Every unit is compiled for a level into the compile cache, which may have it already: programs compile for the
 level of their processor too. Then the object files of a scalar are linked. `manifest.json` names what is in
-the libraries and the sources it was made from.
+the libraries and the sources it was made from, `manifest.sha256` is its checksum.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def write_manifest(out: Path, parts: dict[str, Any]) -> None:
         "sets": list(sets),
         "levels": parts,
     }
-    (out / "manifest.json").write_text(json.dumps(manifest))
+    text = json.dumps(manifest)
+    (out / "manifest.json").write_text(text)
+    (out / "manifest.sha256").write_text(hashlib.sha256(text.encode()).hexdigest())
     for level in parts:
         (out / level / "part.json").unlink()
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -20,10 +22,12 @@ from worldline._src import kernel_cache, machine_code, processor
 from worldline._src.cli.compile_units import scalars, units
 from worldline._src.duals.kind import DUAL7, PLAIN
 from worldline._src.duals.parameter_kind import DUAL7_OWN
-from worldline._src.errors import MachineCodeError
+from worldline._src.errors import ArgumentError, MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
+from worldline._src.scalar import lanes as lanes_module
 from worldline._src.step import constraint_stages, dual_step, fixed_constraints, stages, step_derivatives
+from worldline._src.step.evaluate import choose_scalar
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_table import LOG, USER, in_line, rows_of
@@ -248,8 +252,14 @@ def written(folder: Path, **changes) -> machine_code.Package:
         "sets": [list(range(len(sources)))],
         "levels": {"x86-64-v3": level},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest | changes))
+    write(folder, json.dumps(manifest | changes))
     return machine_code.Package(folder)
+
+
+def write(folder: Path, manifest: str) -> None:
+    """A manifest and its checksum."""
+    (folder / "manifest.json").write_text(manifest)
+    (folder / "manifest.sha256").write_text(hashlib.sha256(manifest.encode()).hexdigest())
 
 
 def test_code_is_found_by_its_sources(tmp_path):
@@ -270,14 +280,29 @@ def test_code_is_found_by_its_sources(tmp_path):
 
 
 def test_a_damaged_manifest_is_an_error_that_names_it(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"format": 1')
+    write(tmp_path, '{"format": 1')
     with pytest.raises(MachineCodeError, match=r"manifest\.json is damaged"):
         machine_code.Package(tmp_path)
     with pytest.raises(MachineCodeError, match=r"manifest\.json is damaged"):
         written(tmp_path, levels={"x86-64-v3": {}})
 
 
-@pytest.mark.parametrize(
+def test_a_changed_manifest_is_not_believed(tmp_path):
+    """One letter, such as of a symbol, would have another function called."""
+    written(tmp_path)
+    path = tmp_path / "manifest.json"
+    content = path.read_bytes()
+    for k in range(0, len(content), 97):
+        path.write_bytes(content[:k] + bytes([content[k] ^ 1]) + content[k + 1 :])
+        with pytest.raises(MachineCodeError, match=r"manifest\.json is damaged .*pip install"):
+            machine_code.Package(tmp_path)
+    path.write_bytes(content)
+    (tmp_path / "manifest.sha256").unlink()
+    with pytest.raises(MachineCodeError, match=r"manifest\.json is damaged .*manifest\.sha256"):
+        machine_code.Package(tmp_path)
+
+
+PROCESSORS = pytest.mark.parametrize(
     ("flags", "expected"),
     [
         ("avx avx2 bmi1 bmi2 f16c fma abm movbe", ("x86-64-v3",)),
@@ -290,9 +315,27 @@ def test_a_damaged_manifest_is_an_error_that_names_it(tmp_path):
         ),
     ],
 )
+
+
+@PROCESSORS
 def test_levels_of_processors(monkeypatch, flags, expected):
     monkeypatch.setattr(processor, "flags", lambda: frozenset(flags.split()))
     assert processor.levels.__wrapped__() == expected
+
+
+@PROCESSORS
+def test_lanes_that_can_be_chosen_are_in_the_libraries(monkeypatch, flags, expected):
+    """Whatever a user asks for by `lanes` and `dtype` must not need the compiler."""
+    monkeypatch.setattr(processor, "flags", lambda: frozenset(flags.split()))
+    monkeypatch.setattr(lanes_module, "levels", processor.levels.__wrapped__)
+    chosen = set()
+    for dtype in (np.float64, np.float32):
+        for lanes in (None, *range(1, 33)):
+            with contextlib.suppress(ArgumentError):
+                chosen.add(choose_scalar(lanes, 100, dtype))
+    chosen |= {f"{name}own" for name in chosen if name != "float"}
+    assert len(chosen) >= 5
+    assert chosen <= set(scalars(expected[0] if expected else "x86-64-v3"))
 
 
 def test_code_is_compiled_for_the_level_of_this_processor_or_the_named_one(monkeypatch):

@@ -5,7 +5,8 @@
 `manifest.json` beside the libraries says which source files each function was compiled from, with their
 hashes. A function is taken from a library only while all of those files are as they were, so code that does
 not belong to the sources beside it is never run: an edited kernel is compiled on the spot. A library is
-checked against the checksum in the manifest before it is opened. Nothing here needs the compiler.
+checked against the checksum in the manifest before it is opened, and the manifest against `manifest.sha256`.
+Nothing here needs the compiler.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ class Package:
         if not path.is_file():
             return
         try:
-            manifest = json.loads(path.read_text())
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest() != path.with_suffix(".sha256").read_text():
+                raise ValueError("its checksum is not that of manifest.sha256")
+            manifest = json.loads(content)
             if manifest["format"] != FORMAT or manifest["system"] != system():
                 return
             self._files: list[list[str]] = manifest["files"]
@@ -70,8 +74,9 @@ class Package:
                     self._checksums = manifest["levels"][level]["checksums"]
                     self._units = manifest["levels"][level]["units"]
                     break
-        except (ValueError, KeyError, TypeError) as error:
-            raise MachineCodeError(f"{path} is damaged ({error!r}); {_REMEDY}") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise MachineCodeError(f"{path} is damaged ({why}); {_REMEDY}") from error
 
     def holds(self, function: Callable[..., Any], variant: str) -> bool:
         """Whether there is machine code of `function` as its sources are now."""

@@ -46,6 +46,15 @@ def _on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+def _room() -> int:
+    """Letters that a line of the terminal has room for; a longer one could not be drawn anew."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError, AttributeError):
+        columns = 0
+    return (columns or 80) - 1
+
+
 class Bar:
     """One line for many pieces of work: a bar, how many are done, and the time left.
 
@@ -53,7 +62,11 @@ class Bar:
     while there is some; when all is done the line ends, and the next piece begins another.
     """
 
-    WIDTH = 30
+    WIDTH = 20
+    FALL = 0.7
+    """Slow pieces are begun first: piece k takes k^-FALL of the time of the first."""
+    FEWEST = 8
+    """Pieces from which the time left is told; half of them where there are few."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -85,13 +98,29 @@ class Bar:
                 say(f"\r{text.ljust(self._drawn)}" if self._drawn else text)
             self._total = self._done = self._drawn = 0
         elif _on_terminal():
-            filled = self.WIDTH * self._done // self._total
-            bar = "#" * filled + "." * (self.WIDTH - filled)
-            left = seconds * (self._total - self._done) / self._done if self._done else 0.0
-            rest = f", about {left:.0f} s left" if self._done else ""
-            text = f"worldline: {self.what} [{bar}] {self._done} of {self._total}{rest}"
+            rest = ""
+            if self._done >= min(self.FEWEST, 0.5 * self._total):
+                left = seconds * (self._work(self._total) / self._work(self._done) - 1.0)
+                rest = f", about {left:.0f} s left"
+            # what is in brackets is told by the last line
+            head = f"worldline: {self.what.partition(' (')[0]} ["
+            tail = f"] {self._done} of {self._total}{rest}"
+            width = max(min(self.WIDTH, _room() - len(head) - len(tail)), 0)
+            filled = width * self._done // self._total
+            text = (head + "#" * filled + "." * (width - filled) + tail)[: _room()]
             say(f"\r{text.ljust(self._drawn)}", end="")
             self._drawn = max(self._drawn, len(text))
+
+    def hide(self) -> None:
+        """Take the line off the terminal, before other text is written; the next piece draws it anew."""
+        with self._lock:
+            if self._drawn:
+                say(f"\r{' ' * self._drawn}\r", end="")
+                self._drawn = 0
+
+    def _work(self, count: int) -> float:
+        """Time that the first pieces take, in times of the first."""
+        return sum(k**-self.FALL for k in range(1, count + 1))
 
 
 compilations = Bar("compiling kernels (once per machine)")
@@ -107,7 +136,10 @@ def one_line() -> None:
 
 @contextlib.contextmanager
 def compiling(what: str) -> Iterator[None]:
-    """Say that something is compiled here, and how long it took."""
+    """Say that something is compiled here, and how long it took.
+
+    On a terminal the line is gone afterwards, since one program may compile dozens.
+    """
     if _one_line:
         compilations.expect(1)
         try:
@@ -115,12 +147,17 @@ def compiling(what: str) -> Iterator[None]:
         finally:
             compilations.advance()
         return
-    say(f"worldline: compiling {what} (once per machine) ...", end="")
+    text, terminal = f"worldline: compiling {what} (once per machine) ...", _on_terminal()
+    text = text[: _room()] if terminal else text
+    say(text, end="")
     start = time.perf_counter()
     try:
         yield
     finally:
-        say(f" {time.perf_counter() - start:.1f} s")
+        if terminal:
+            say(f"\r{' ' * len(text)}\r", end="")
+        else:
+            say(f" {time.perf_counter() - start:.1f} s")
 
 
 def _watch() -> None:

@@ -16,8 +16,8 @@ WIDTHS = {"x86-64-v3": (4,), "x86-64-v4": (4, 8)}
 def scalars(level: str | None = None) -> tuple[str, ...]:
     """Names of the scalars that run on a level of processors, or on this one."""
     widths = WIDTHS[level] if level else tuple(sorted({4, native_width()}))
-    # the widest lanes have twice as many worlds in single precision
-    lanes = [*(f"lanes{width}" for width in widths), f"single{2 * widths[-1]}"]
+    # twice as many worlds in single precision
+    lanes = [*(f"lanes{width}" for width in widths), *(f"single{2 * width}" for width in widths)]
     return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7", "dual7own")
 
 

@@ -29,16 +29,17 @@ refresh_poses semi_implicit_euler accelerations drive_forces no_wrenches link_ve
 """.split()
 """Stages of the first world, from the last it needs to the first: other processors meet this one half-way."""
 STAGES = """
-solve_rows solve_free_bodies narrow_convex solve_islands contact_rows solve_velocities
-solve_manifold solve_gjk solve_epa solve_curved mass_matrix composites integrate total_momentum
-kinetic_energy spring_displacements potential_energy com_position limit_rows gather_mass
-guess_from_last actuator_forces add_passive_forces begin_rows collision_poses shape_poses broad
-narrow_sort narrow_round narrow_flat narrow_ball check_contacts find_islands check_islands
-damp_implicitly log_contacts mass_of_island mass_of_trees limit_energy keep_smooth correct_positions
-compensate_gravity center_forces unpack_state runge_kutta_first runge_kutta_second runge_kutta_third
-runge_kutta_last pack_state body_poses inverse_dynamics subtract_passive_forces forward_dynamics
+solve_rows solve_free_bodies contact_rows solve_islands check_islands solve_velocities limit_rows
+limit_energy damp_implicitly find_islands begin_rows check_contacts log_contacts guess_from_last
+gather_mass mass_of_island mass_of_trees correct_positions keep_smooth actuator_forces
+add_passive_forces subtract_passive_forces spring_displacements compensate_gravity center_forces
+mass_matrix composites inverse_dynamics forward_dynamics body_poses com_position total_momentum
+kinetic_energy potential_energy integrate unpack_state runge_kutta_first runge_kutta_second
+runge_kutta_third runge_kutta_last pack_state narrow_convex solve_epa solve_manifold solve_gjk
+solve_curved broad narrow_flat narrow_round narrow_ball narrow_sort shape_poses collision_poses
 """.split()
-"""Stages of the other scenes, slow ones first."""
+"""Stages of the other scenes. Those that share helpers lie side by side: other processors begin at the
+front and this one at the end, so that few helpers are compiled twice."""
 LANE_STAGES = """
 forward_dynamics positions inverse_dynamics mass_matrix composites body_poses link_velocities
 add_passive_forces subtract_passive_forces spring_displacements no_wrenches
@@ -97,10 +98,12 @@ def _compile_ahead() -> None:
 def _first_world(console: Console) -> None:
     """A box falls for a tenth of a second."""
     from worldline import simulation as sx
+    from worldline._src.progress import compilations
 
     world = sx.World(time_step=0.001)
     box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
     world.step(n=100)
+    compilations.hide()
     console.print(f"a box after {world.time:g} s of free fall: height {box.translation[2]:.4f} m\n")
 
 

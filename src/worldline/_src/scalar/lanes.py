@@ -9,11 +9,11 @@ numbers mix with lanes by broadcasting. How lanes are compiled is in `lowering/l
 from __future__ import annotations
 
 from worldline._src.kinds import LANES4, LANES8, SINGLE8, SINGLE16
-from worldline._src.processor import flags
+from worldline._src.processor import levels
 
 __all__ = ["LANES4", "LANES8", "SINGLE8", "SINGLE16", "native_width"]
 
 
 def native_width() -> int:
-    """How many doubles the processor computes at once: 8 with AVX-512, otherwise 4."""
-    return 8 if "avx512f" in flags() else 4
+    """How many doubles the processor computes at once: 8 with all of x86-64-v4, otherwise 4."""
+    return 8 if "x86-64-v4" in levels() else 4

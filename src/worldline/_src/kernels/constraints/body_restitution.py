@@ -12,7 +12,6 @@ from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import approach_speed, warm_start
-from worldline._src.kernels.constraints.jams import solve_contacts
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.vec3 import load_vec3, sub
@@ -44,38 +43,38 @@ def _impact_speed(contacts, before, k, c, bodies):
 
 
 @kernel
-def limit_body_restitution(contacts, count, limits, bounces, conjugate, solved_io, impulse_io):
-    """Cut restitution down in a solved set of contacts that gains energy.
+def drop_restitution(count, tolerance, bodies, impulse, bounces_out, contacts_io):
+    """Whether a solved set of contacts gains energy; then the targets of a second solve have no restitution.
 
-    Returns the share that is left, and the largest change of a velocity in the last sweep, 0 when there was
-    none. limits, conjugate: of `solve_contacts`. solved_io: bodies with the velocities that belong to
-    impulse_io, and (1,) sweeps taken, which those of a second solve are added to.
+    bodies: with the velocities that belong to `impulse`. tolerance: speeds that sweeps end with [m/s].
     """
-    bodies, taken = solved_io
-    bounce, before, speed, first = bounces.bounce, bounces.before, bounces.speed, bounces.first
+    bounce, before, speed = bounces_out.bounce, bounces_out.before, bounces_out.speed
     work, given = 0.0, 0.0
     for c in range(count):
         if bounce[c] >= 0.0:
             for k in range(3 * c, 3 * c + 3):
-                speed[k] = _impact_speed(contacts, before, k, c, bodies)
-                work += 0.5 * impulse_io[k] * speed[k]
+                speed[k] = _impact_speed(contacts_io, before, k, c, bodies)
+                work += 0.5 * impulse[k] * speed[k]
             # sweeps end with speeds that far off
-            given += impulse_io[3 * c] * (GAIN * bounce[c] + limits[0])
+            given += impulse[3 * c] * (GAIN * bounce[c] + tolerance)
     if work <= given:
-        return 1.0, 0.0
+        return False
     for k in range(3 * count):
-        first[k] = impulse_io[k]
+        bounces_out.first[k] = impulse[k]
     for c in range(count):
-        contacts.target[3 * c] -= max(bounce[c], 0.0)
-    so_far = taken[0]
-    moved = solve_contacts(contacts, count, limits, conjugate, taken, bodies, impulse_io)
-    taken[0] = max(taken[0], so_far)
+        contacts_io.target[3 * c] -= max(bounce[c], 0.0)
+    return True
 
+
+@kernel
+def blend_restitution(contacts, count, bounces, bodies_io, impulse_io):
+    """Cut restitution down to what loses no energy, after a second solve; returns the share that is left."""
+    bounce, before, speed, first = bounces.bounce, bounces.before, bounces.speed, bounces.first
     start, slope, bend = 0.0, 0.0, 0.0
     for c in range(count):
         if bounce[c] >= 0.0:
             for k in range(3 * c, 3 * c + 3):
-                here = _impact_speed(contacts, before, k, c, bodies)
+                here = _impact_speed(contacts, before, k, c, bodies_io)
                 more, faster = first[k] - impulse_io[k], speed[k] - here
                 start += impulse_io[k] * here
                 slope += impulse_io[k] * faster + more * here
@@ -83,7 +82,7 @@ def limit_body_restitution(contacts, count, limits, bounces, conjugate, solved_i
     share = most_restitution(start, slope, bend, max(start, 0.0))
     for k in range(3 * count):
         first[k] = share * (first[k] - impulse_io[k])
-    warm_start(contacts, count, bodies, first)
+    warm_start(contacts, count, bodies_io, first)
     for k in range(3 * count):
         impulse_io[k] += first[k]
-    return share, moved
+    return share

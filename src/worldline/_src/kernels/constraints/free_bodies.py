@@ -14,7 +14,7 @@ from typing import Any
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import prepare_contact, warm_start
-from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
+from worldline._src.kernels.constraints.body_restitution import blend_restitution, drop_restitution
 from worldline._src.kernels.constraints.contact.impacts import (
     BOTH,
     POSITION_PASS,
@@ -312,17 +312,25 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     few = counter[TREE_END] - counter[TREE_FIRST] <= FEW_BODIES
     fine = (FINE if few else 1.0) * option[SPEED_TOLERANCE]
     limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS]), fine), solver_out.conjugate
-    moved = solve_contacts(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
-    if counter[BOUNCED] == BOUNCES or (
+    bouncing = counter[BOUNCED] == BOUNCES or (
         counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS
-    ):
-        solved = bodies_out, solver_out.taken
-        share, again = limit_body_restitution(contacts_out, n, limits, bounces, conjugate, solved, impulse)
-        moved = max(moved, again)
-        if share < 1.0 and counter[BOUNCED] != BOUNCES:
-            counter[RESTITUTION_LIMITED] = 1
-            for i in range(counter[TREE_FIRST], counter[TREE_END]):
-                bounces.tree_share[island.island_tree[i]] = share
+    )
+    moved, sweeps, share = 0.0, 0.0, 1.0
+    for attempt in range(2):
+        again = solve_contacts(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
+        if attempt > 0:
+            share = blend_restitution(contacts_out, n, bounces, bodies_out, impulse)
+            moved, solver_out.taken[0] = max(moved, again), max(solver_out.taken[0], sweeps)
+        else:
+            moved, sweeps = again, solver_out.taken[0]
+            if bouncing:
+                bouncing = drop_restitution(n, limits[0], bodies_out, impulse, bounces, contacts_out)
+            if not bouncing:
+                break
+    if share < 1.0 and counter[BOUNCED] != BOUNCES:
+        counter[RESTITUTION_LIMITED] = 1
+        for i in range(counter[TREE_FIRST], counter[TREE_END]):
+            bounces.tree_share[island.island_tree[i]] = share
     counter[ITERATIONS] = max(counter[ITERATIONS], int(solver_out.taken[0]))
 
     # forces and accelerations

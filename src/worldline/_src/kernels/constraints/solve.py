@@ -208,25 +208,25 @@ def solve_rows(chain, prescribed, island_io, work_out, solution_out, records_out
         option[GRAVITY],
     )
     guess_de_saxce(frames, island, a, rows, work_out.slack[0])
-    iterations, share, residual, last = 0, 0.0, 0.0, 0
-    for _ in range(TURNS):
+    iterations, share, residual, raised = 0, 0.0, 0.0, False
+    for turn in range(TURNS + 1):
         stats = newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
+        if raised:
+            break
         iterations += stats.iterations
-        last = stats.iterations
         share, left = update_de_saxce(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
         residual = max(stats.unbalanced, left) / option[GRAVITY]
-        if share == 0.0 or iterations >= option[BUDGET]:
-            break
+        if share == 0.0 or iterations >= option[BUDGET] or turn == TURNS - 1:
+            # rigid equalities hold to rounding
+            equalities, rigid = _count_rigid(rows, n)
+            if rigid == 0:
+                break
+            if equalities == n and stats.iterations > 0:
+                _harden(rows, n, work_out, solution_out.row_force, a)
+                break
+            raised = raise_rigid(rows, n, solution_out.row_force) > 0
     counter[ITERATIONS] = max(counter[ITERATIONS], iterations)
     record_residual(residual, solution_out)
-
-    # rigid equalities hold to rounding
-    equalities, rigid = _count_rigid(rows, n)
-    if rigid > 0 and equalities == n and last > 0:
-        _harden(rows, n, work_out, solution_out.row_force, a)
-    elif rigid > 0:
-        raise_rigid(rows, n, solution_out.row_force)
-        newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
 
     # forces and accelerations back to the world
     record_rows(rows, solution_out, notes, work_out.vectors[7], records_out)
