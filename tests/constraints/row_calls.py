@@ -18,10 +18,11 @@ from worldline._src.kernels.constraints import cone_newton as cone_kernel
 from worldline._src.kernels.constraints import dual_pgs as dual_kernel
 from worldline._src.kernels.constraints import impedance as imp
 from worldline._src.kernels.constraints.active_sets import SetWork
-from worldline._src.kernels.constraints.body_ncg import Conjugate
+from worldline._src.kernels.constraints.body_ncg import SweepWork
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.cone_newton import ConeProblem, ConeWork
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork
+from worldline._src.kernels.constraints.mixed_sweeps import HISTORY, MIXED
 from worldline._src.kernels.constraints.packed_rows import PackedRows, pack_rows, unpack_forces
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL, Rows
 from worldline._src.kernels.constraints.sparse_hessian import Pattern
@@ -452,11 +453,17 @@ def arrays_of(scene: Scene) -> tuple[BodyContacts, Bodies]:
     return contacts, bodies
 
 
+def sweep_work(contacts, value=0.0):
+    """Scratch of sweeps over contacts, filled with a value."""
+    shapes = (3 * contacts, 3 * contacts, (HISTORY, 3 * contacts), (MIXED, MIXED + 1))
+    return SweepWork(*(aligned(np.full(shape, value)) for shape in shapes))
+
+
 def conjugate_solve(solve, scene, sweeps, tolerance, start):
     """Contacts, bodies and impulses of a scene after `solve`, sweeps taken, and what it returns."""
     nc = len(scene.a)
     contacts, bodies = arrays_of(scene)
-    conjugate = Conjugate(*(aligned(np.zeros(3 * nc)) for _ in range(2)))
+    conjugate = sweep_work(nc)
     taken, impulse = aligned(np.zeros(1)), aligned(np.full(3 * nc, start))
     limits = (tolerance, sweeps, tolerance)
     left = solve(contacts, aligned(scene.arms), bodies, limits, conjugate, taken, impulse)

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import Scene, aligned, arrays_of, prepare_row
+from row_calls import Scene, aligned, arrays_of, prepare_row, sweep_work
 from test_body_pgs import dense, frame, random_scene
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import body_ncg
-from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import warm_start
 from worldline.lcp import Dantzig, LcpProblem
 
@@ -33,7 +32,7 @@ def solve(scene, plain_sweeps, tolerance=SPEED):
     nc = len(scene.a)
     contacts, bodies = arrays_of(scene)
     # what an earlier solve left must not matter
-    conjugate = Conjugate(*(aligned(np.full(3 * nc, 7.0)) for _ in range(2)))
+    conjugate = sweep_work(nc, 7.0)
     taken, impulse = aligned(np.zeros(1)), aligned(np.zeros(3 * nc))
     moved = solve_cold(
         contacts, aligned(scene.arms), bodies, (tolerance, plain_sweeps, tolerance), conjugate, taken, impulse

@@ -59,8 +59,8 @@ def test_walls_that_contradict_each_other_push_as_far_as_they_give(start):
 def test_the_smaller_regularizer_comes_first():
     """A tolerance that fewer sweeps reach."""
     impulse, _, R, taken, moved = solve(squeezed(0.3), sweeps=30, tolerance=2e-4)
-    hard = 30 * (50 + jams.DAMPED_MORE)
-    assert moved <= 2e-4 and hard < taken <= hard + 30 * jams.SOFT_MORE
+    # mixed sweeps end early, with impulses that only the regularizers bound: no solution
+    assert moved <= 2e-4 and 30 * 50 < taken <= 30 * (50 + jams.DAMPED_MORE + jams.SOFT_MORE)
     np.testing.assert_allclose(R, jams.SOFT / 2.0, rtol=1e-12)
     np.testing.assert_allclose(impulse[[0, 3]], 0.3 / (jams.SOFT / 2.0), rtol=0.05)
 
@@ -109,12 +109,15 @@ def wedged(seed, mu=2.0):
     )
 
 
-@pytest.mark.parametrize("seed", [6, 28, 35, 106, 116, 147, 153, 159])
+@pytest.mark.parametrize("seed", [6, 28, 35, 106, 116, 147, 153, 159, 115, 174, 272, 440, 505, 1124])
 def test_damped_sweeps_end_where_plain_ones_go_round_in_a_cycle(seed):
-    """Contacts stay hard, and obey Coulomb's law."""
+    """Contacts stay hard, and obey Coulomb's law.
+
+    In the last six scenes damped sweeps do not end in 400 either unless they are mixed.
+    """
     scene, tolerance = wedged(seed), 1e-4
     impulse, after, R, taken, moved = solve(scene, sweeps=20, tolerance=tolerance)
-    assert 20 * 50 < taken < 20 * (50 + jams.DAMPED_MORE) and moved <= tolerance
+    assert 20 * 50 < taken < 20 * (50 + 2 * jams.DAMPED_MORE) and moved <= tolerance
     np.testing.assert_array_equal(R, scene.R)
     J, W, v = dense(scene)
     np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
@@ -132,18 +135,22 @@ def test_damped_sweeps_end_where_plain_ones_go_round_in_a_cycle(seed):
     np.testing.assert_allclose(along, -friction * speed, atol=near * impulse.max())
 
 
-def test_hard_contacts_stay_where_softer_ones_would_give_way_by_more():
+@pytest.mark.parametrize("count, near", [(15, 0.02), (25, 0.03)])
+def test_hard_contacts_stay_where_softer_ones_would_give_way_by_more(count, near):
     """A hard impact on a tower: 50 sweeps leave 0.014 m/s to do, larger regularizers would take off 1.4 m/s.
 
-    So hard contacts are swept on, and end where they should.
+    So hard contacts are swept on, and end where they should: by mixed sweeps, or after both regularizers.
     """
-    scene = tower(15, mu=0.0)
-    scene.linear[:15, 2] = -5.0
+    scene = tower(count, mu=0.0)
+    scene.linear[:count, 2] = -5.0
     J, W, v = dense(scene)
-    for tolerance in (0.01, 0.001):
-        impulse, after, R, taken, moved = solve(scene, sweeps=1, tolerance=tolerance)
-        assert 50 + jams.DAMPED_MORE + 2 * jams.SOFT_MORE < taken < 220 and moved <= tolerance
-        np.testing.assert_array_equal(R, scene.R)
-        np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
-        exact = 5.0 * np.arange(15, 0, -1)
-        assert np.abs(impulse[::3] - exact).max() < 0.02 * exact[0]
+    impulse, after, R, taken, moved = solve(scene, sweeps=1, tolerance=0.001)
+    assert moved <= 0.001
+    if count == 15:
+        assert 50 < taken < 50 + jams.DAMPED_MORE
+    else:
+        assert 50 + 2 * jams.DAMPED_MORE + 2 * jams.SOFT_MORE < taken < 300
+    np.testing.assert_array_equal(R, scene.R)
+    np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
+    exact = 5.0 * np.arange(count, 0, -1)
+    assert np.abs(impulse[::3] - exact).max() < near * exact[0]

@@ -18,7 +18,7 @@ from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.constraints.body_blocks import SIDE
-from worldline._src.kernels.constraints.body_ncg import Conjugate
+from worldline._src.kernels.constraints.body_ncg import SweepWork
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.contact import matching
@@ -471,7 +471,7 @@ def solve_free_bodies(m, c, args, d):
                 bounce.pgs_first,
                 bounce.tree_share,
             ),
-            Conjugate(work.pgs_kept, work.pgs_direction),
+            SweepWork(work.pgs_kept, work.pgs_direction, work.pgs_history, work.pgs_mix),
         ),
         r.record_view(m, c, args, d),
         operands.a,

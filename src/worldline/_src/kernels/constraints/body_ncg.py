@@ -28,11 +28,14 @@ FINE_MORE = 10
 """The same from the tolerance on to the finer one."""
 
 
-class Conjugate(NamedTuple):
-    """Scratch, (3 capacity,) each: impulses before a sweep, and the direction beyond it."""
+class SweepWork(NamedTuple):
+    """Scratch, (3 capacity,) each: impulses before a sweep, and the direction beyond it; that of
+    `mixed_sweeps.py`, (HISTORY, 3 capacity) and (MIXED, MIXED + 1)."""
 
     before: Any
     direction: Any
+    history: Any
+    mix: Any
 
 
 @kernel

@@ -4,8 +4,9 @@
 
 Friction makes sweeps over hard contacts go round in a cycle, although Coulomb's law has a solution. Damped
 sweeps start anew from zero and go part of the way in every visit of a contact: its response to its own
-impulse counts twice, what it misses does not. That is a proximal point step a visit [Rockafellar 1976]; it
-ends most cycles, and impulses at which it ends solve the contacts as they are.
+impulse counts more than once, what it misses does not. That is a proximal point step a visit [Rockafellar
+1976]. Mixtures of the last sweeps (`mixed_sweeps.py`) end most cycles and the slow drift of wedged bodies;
+impulses at which sweeps end solve the contacts as they are.
 
 Much friction can lock bodies that overlap against each other: no velocity lets all contacts part as fast as
 they should, so Coulomb's law has no solution but for regularizers [Acary and Brogliato 2008, ch. 13], and
@@ -26,11 +27,14 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_ncg import solve_impulses
 from worldline._src.kernels.constraints.body_pgs import apply_impulse, body_pgs, fill_block
 from worldline._src.kernels.constraints.body_turns import solve_by_turns
+from worldline._src.kernels.constraints.mixed_sweeps import mixed_sweeps
 
-DAMPING = 1.0
-"""Damping of sweeps, as a share of the inverse inertia along the normal."""
+DAMPING, MORE_DAMPING = 0.1, 0.3
+"""Damping of sweeps, as shares of the inverse inertia along the normal, tried in turn."""
 DAMPED_MORE = 20
-"""Most damped sweeps, as a multiple of the plain sweeps of a solve."""
+"""Most sweeps with each of them, as a multiple of the plain sweeps of a solve,"""
+UNMIXED_MORE = 2
+"""and those before the first mixture."""
 SOFT, SOFTER = 1e-2, 1e-1
 """Regularizers of a jam, tried in turn, as shares of the inverse inertia along the normal."""
 SOFT_MORE = 20
@@ -55,13 +59,22 @@ def _start_softer(contacts, count, share, bodies_io, impulse_io):
 
 
 @inline
-def _start_damped(contacts, count, bodies_io, impulse_io):
+def _given(contacts, count, impulse):
+    """The most that regularizers take off the velocities that contacts ask for [m/s]."""
+    most = 0.0
+    for c in range(count):
+        most = max(most, contacts.R[3 * c] * impulse[3 * c])
+    return most
+
+
+@inline
+def _start_damped(contacts, count, damping, bodies_io, impulse_io):
     """Take all impulses back, and raise the responses of contacts but not what they miss."""
     for c in range(count):
         k = 3 * c
         apply_impulse(contacts, c, -impulse_io[k], -impulse_io[k + 1], -impulse_io[k + 2], bodies_io)
         normal, x, y = contacts.R[k], contacts.R[k + 1], contacts.R[k + 2]
-        more = DAMPING * (contacts.block[c, 7] - normal)
+        more = damping * (contacts.block[c, 7] - normal)
         for j in range(k, k + 3):
             contacts.R[j] += more
             impulse_io[j] = 0.0
@@ -98,24 +111,25 @@ def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     hard = moved
     for k in range(3 * count):
         work_out.before[k], work_out.direction[k] = impulse_io[k], contacts.R[k]
-    taken = sweeps_out[0]
-    _start_damped(contacts, count, bodies_io, impulse_io)
-    moved = body_pgs(contacts, count, tolerance, DAMPED_MORE * sweeps, sweeps_out, bodies_io, impulse_io)
-    sweeps_out[0] += taken
-    for c in range(count):
-        fill_block(bodies_io, c, contacts)
-    if moved <= tolerance:
+    mixed = tolerance, UNMIXED_MORE * sweeps, DAMPED_MORE * sweeps
+    for attempt in range(2):
+        if moved > tolerance:
+            damping = DAMPING if attempt == 0 else MORE_DAMPING
+            _start_damped(contacts, count, damping, bodies_io, impulse_io)
+            moved = mixed_sweeps(contacts, count, mixed, work_out, sweeps_out, bodies_io, impulse_io)
+            for c in range(count):
+                fill_block(bodies_io, c, contacts)
+    # mixtures solve contacts that contradict each other too, by impulses without bounds
+    if moved <= tolerance and _given(contacts, count, impulse_io) <= GIVEN * tolerance:
         return moved
+    moved = max(moved, hard)
     for attempt in range(2):
         if moved > tolerance:
             taken, most = sweeps_out[0], SOFT_MORE * sweeps
             _start_softer(contacts, count, SOFT if attempt == 0 else SOFTER, bodies_io, impulse_io)
             moved = body_pgs(contacts, count, tolerance, most, sweeps_out, bodies_io, impulse_io)
             sweeps_out[0] += taken
-    given = 0.0
-    for c in range(count):
-        given = max(given, contacts.R[3 * c] * impulse_io[3 * c])
-    if given > max(GIVEN * tolerance, hard):
+    if _given(contacts, count, impulse_io) > max(GIVEN * tolerance, hard):
         _take_back(contacts, count, work_out, bodies_io, impulse_io)
         moved = hard
         plain = tolerance, sweeps, tolerance

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from worldline._src.kernels.constraints.mixed_sweeps import HISTORY, MIXED
 from worldline._src.scalar.columns import Columns, Integers, Numbers, integers, numbers
 
 
@@ -39,6 +40,8 @@ class PgsWorkView(Columns):
     pgs_impulse: Numbers = numbers("npgs3", doc="Solution.")
     pgs_kept: Numbers = numbers("npgs3", doc="Impulses before a sweep,")
     pgs_direction: Numbers = numbers("npgs3", doc="and the conjugate direction; see body_ncg.py.")
+    pgs_history: Numbers = numbers(HISTORY, "npgs3", doc="Sweeps that are mixed,")
+    pgs_mix: Numbers = numbers(MIXED, MIXED + 1, doc="and the normal equations; see mixed_sweeps.py.")
     pgs_taken: Numbers = numbers(1, doc="Sweeps taken.")
     tree_link: Integers
 
