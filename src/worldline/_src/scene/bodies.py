@@ -258,10 +258,8 @@ class Body(Struct):
         >>> body.link.geoms.append(Geometry(size=(0.1, 0, 0)))
     """
 
-    free: FreeJoint | None = field(
-        default=None,
-        converter=OptionalOf(Nested(FreeJoint)),
-        doc="Makes the base free; the joints of the base link then mean nothing.",
+    free: FreeJoint | None = optional(
+        Nested(FreeJoint), "Makes the base free; the joints of the base link then mean nothing."
     )
     link: Link = field(default_factory=Link, doc="The base link.")
     mocap: bool = field(default=False, doc="Its pose is set from outside; only for a fixed base.")
@@ -300,10 +298,9 @@ class Multibody(Struct):
         converter=ListOf(Ref("link")),
         doc="All of its links in the order they were made; none for the order of the trees.",
     )
-    ground: GroundContact | None = field(
-        default=None,
-        converter=OptionalOf(Nested(GroundContact)),
-        doc="Ground plane of points that are added from now on; those there are have their own.",
+    ground: GroundContact | None = optional(
+        Nested(GroundContact),
+        "Ground plane of points that are added from now on; those there are have their own.",
     )
 
 

@@ -86,9 +86,7 @@ class LoopClosure(Struct):
     dynamics: Choice[ClosureDynamicsPolicy] = field(
         default=ClosureDynamicsPolicy.Solve, doc="Policy of a step."
     )
-    spring: ImpedanceSpring | None = field(
-        default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness when solved; None is hard."
-    )
+    spring: ImpedanceSpring | None = optional(Nested(ImpedanceSpring), "Softness when solved; None is hard.")
     allow_collision: bool = field(default=False, doc="Whether the two connected links may touch.")
     initial_tolerance: float | None = optional(
         NON_NEGATIVE, "Largest residual with which a simulation may start, m or rad; None for any."
@@ -116,9 +114,7 @@ class JointCoupler(Struct):
         doc="Coupler acts on both joints; Mimic drives the follower alone, within its limits.",
     )
     active: bool = field(default=True, doc="Whether it acts.")
-    spring: ImpedanceSpring | None = field(
-        default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness; None is hard."
-    )
+    spring: ImpedanceSpring | None = optional(Nested(ImpedanceSpring), "Softness; None is hard.")
 
 
 class DistanceSpring(Struct):

@@ -269,9 +269,7 @@ class Joint(Struct):
         doc="Limits, m or rad; a ball joint limits its angle by the upper one.",
     )
     ref_: float = field(default=0.0, doc="Coordinate of a revolute or slide joint at the drawn pose.")
-    spring_damper: SpringDamper | None = field(
-        default=None, converter=OptionalOf(Nested(SpringDamper)), doc="Spring and damper."
-    )
+    spring_damper: SpringDamper | None = optional(Nested(SpringDamper), "Spring and damper.")
     type_: Choice[JointType] = field(default=JointType.Revolute, doc="Which motion is free.")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0),

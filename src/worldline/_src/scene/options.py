@@ -130,10 +130,8 @@ class CompileOptions(Struct):
 class SimulateOption(Struct):
     """Options of the simulation; those after `timestep` are Worldline's."""
 
-    coacd_strategy: CoACDConfig | None = field(
-        default=None,
-        converter=OptionalOf(Nested(CoACDConfig)),
-        doc="Decompose collision meshes this way; None uses one hull each.",
+    coacd_strategy: CoACDConfig | None = optional(
+        Nested(CoACDConfig), "Decompose collision meshes this way; None uses one hull each."
     )
     constraint_solver_iterations: int = value(COUNT, 100, "Iterations of the constraint solver at most.")
     constraint_solver_tolerance: float = value(NON_NEGATIVE, 0.001, "Residual at which the solver stops.")

@@ -30,9 +30,7 @@ class _Tendon(Struct):
     limit: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Limits of the length, m.")
     limit_force: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="How the limits answer.")
     name: str | None = optional(Name("tendon"), "Name.")
-    spring: StiffnessDamping | None = field(
-        default=None, converter=OptionalOf(Nested(StiffnessDamping)), doc="Spring toward its rest."
-    )
+    spring: StiffnessDamping | None = optional(Nested(StiffnessDamping), "Spring toward its rest.")
     spring_length: SpringLengthType = field(
         default_factory=SpringLengthType.automatic, doc="Where the spring is at rest."
     )

@@ -10,10 +10,4 @@ from __future__ import annotations
 from worldline._src.kernels.constraints.contact.recovery_energy import bound_energy
 from worldline._src.step.constraint_operands import constraint_stage
 
-limit_energy = constraint_stage.of(
-    bound_energy,
-    "M, rows, forces and a of an island -> the same within bounds; whether it is moved apart.",
-    name="limit_energy",
-    v="island_v",
-    trees_out="island_trees",
-)
+limit_energy = constraint_stage.of(bound_energy, name="limit_energy", v="island_v", trees_out="island_trees")

@@ -53,6 +53,11 @@ def interrupt(m, c, args, d):
     args[SHORT] = 1
 
 
+def _called(name: str, flow: str) -> Stage:
+    """A stage that Python carries out; `flow` is what it reads and writes."""
+    return Stage(name, flow, lambda: interrupt)
+
+
 @stage
 def controller_kernels(m, c, args, d):
     """q, v -> commands, controls: compiled kernels that the user gave, at the start of a step."""
@@ -60,10 +65,8 @@ def controller_kernels(m, c, args, d):
     run_kernels(m, c, args, d, CONTROLLERS)
 
 
-call_controllers = Stage(
-    "call_controllers",
-    "q, v -> commands, controls: functions that the user gave, at the start of a step.",
-    lambda: interrupt,
+call_controllers = _called(
+    "call_controllers", "q, v -> commands, controls: functions that the user gave, at the start of a step."
 )
 
 
@@ -96,10 +99,9 @@ def force_kernels(m, c, args, d):
     run_kernels(m, c, args, d, FORCES)
 
 
-call_force_elements = Stage(
+call_force_elements = _called(
     "call_force_elements",
     "body poses, body velocities -> forces on bodies, commands: functions that the user gave.",
-    lambda: interrupt,
 )
 
 
@@ -109,16 +111,12 @@ def acceleration_kernels(m, c, args, d):
     run_kernels(m, c, args, d, ACCELERATIONS)
 
 
-call_acceleration_stages = Stage(
-    "call_acceleration_stages",
-    "a -> a: functions that the user gave, before constraints are solved.",
-    lambda: interrupt,
+call_acceleration_stages = _called(
+    "call_acceleration_stages", "a -> a: functions that the user gave, before constraints are solved."
 )
 
 
-call_detector = Stage(
-    "call_detector", "body poses -> contacts: a registered collision detector.", lambda: interrupt
-)
+call_detector = _called("call_detector", "body poses -> contacts: a registered collision detector.")
 
 
 @stage
@@ -141,14 +139,10 @@ def end_kernels(m, c, args, d):
     run_kernels(m, c, args, d, ENDS)
 
 
-call_end_stages = Stage(
-    "call_end_stages", "q, v -> q, v: functions that the user gave, after integration.", lambda: interrupt
-)
+call_end_stages = _called("call_end_stages", "q, v -> q, v: functions that the user gave, after integration.")
 
 
-call_observers = Stage(
-    "call_observers", "q, v -> : functions that the user gave, at the end of a step.", lambda: interrupt
-)
+call_observers = _called("call_observers", "q, v -> : functions that the user gave, at the end of a step.")
 
 
 @stage
