@@ -70,13 +70,18 @@ call_controllers = _called(
 )
 
 
+@inline
+def _forces(m, args, d):
+    """Forces on bodies and commands, and their copy."""
+    n = m[ALL_FORCES]
+    return vector(address_like(args[TREES], d), m[APPLIED], n), vector(d, m[BASE], n)
+
+
 @stage
 def keep_forces(m, c, args, d):
     """forces on bodies, commands -> copy of forces: what force elements add to."""
-    trees = address_like(args[TREES], d)
-    n = m[ALL_FORCES]
-    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
-    for k in range(n):
+    applied, base = _forces(m, args, d)
+    for k in range(m[ALL_FORCES]):
         base[k] = applied[k]
     args[EVALUATION] = 0
 
@@ -84,10 +89,8 @@ def keep_forces(m, c, args, d):
 @stage
 def force_kernels(m, c, args, d):
     """body poses, body velocities -> forces on bodies, commands: compiled kernels that the user gave."""
-    trees = address_like(args[TREES], d)
-    n = m[ALL_FORCES]
-    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
-    for k in range(n):
+    applied, base = _forces(m, args, d)
+    for k in range(m[ALL_FORCES]):
         applied[k] = base[k]
     # evaluations of Runge-Kutta are at 0, 1/2, 1/2 and 1 of a step
     which = args[EVALUATION]
@@ -122,13 +125,11 @@ call_detector = _called("call_detector", "body poses -> contacts: a registered c
 @stage
 def restore_forces(m, c, args, d):
     """copy of forces -> forces on bodies, commands: what force elements added is over."""
-    trees = address_like(args[TREES], d)
-    nbody, n = m[BODY_FORCES], m[ALL_FORCES]
-    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
-    acted = vector(d, m[ACTED], nbody)
-    for k in range(nbody):
+    applied, base = _forces(m, args, d)
+    acted = vector(d, m[ACTED], m[BODY_FORCES])
+    for k in range(m[BODY_FORCES]):
         acted[k] = applied[k]
-    for k in range(n):
+    for k in range(m[ALL_FORCES]):
         applied[k] = base[k]
 
 

@@ -27,6 +27,7 @@ from worldline._src.facade.batch.selection import BatchWorld
 from worldline._src.facade.batch.template import BatchSource, Template
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.facade.copying import NotShared
 from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.facade.world import World
@@ -63,7 +64,7 @@ class _Start:
 
 
 @known_kind
-class MixedBatch(errors.FixedAttributes):
+class MixedBatch(NotShared, errors.FixedAttributes):
     """Worlds that need not be alike, each with a state, commands and time of its own, that step together.
 
     Worlds of equal models are stepped as one `WorldBatch`; `groups` has these, `world_group` and `world_row`
@@ -137,11 +138,6 @@ class MixedBatch(errors.FixedAttributes):
 
     def __repr__(self) -> str:
         return f"MixedBatch({self.num_worlds} worlds of {len(self.groups)} models)"
-
-    def __copy__(self) -> MixedBatch:
-        raise errors.OperationError(
-            "copy.copy of a MixedBatch would share its worlds; make another one, and load"
-        )
 
     @property
     def num_worlds(self) -> int:
