@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.joints import Joint
@@ -75,8 +75,8 @@ class LoopClosure(Struct):
     """
 
     name: str | None = optional(Name("closure"), "Name.")
-    frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
-    frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
+    frame_a: FrameRef = part(FrameRef, "First endpoint.")
+    frame_b: FrameRef = part(FrameRef, "Second endpoint.")
     family: Choice[LoopClosureFamily] = field(default=LoopClosureFamily.Rigid, doc="Family.")
     distance: float = value(NON_NEGATIVE, 0.0, "Distance kept by the Distance family, m.")
     enabled: bool = field(default=True, doc="Whether its policies apply.")
@@ -121,8 +121,8 @@ class DistanceSpring(Struct):
     """A spring along the line between two points: force = stiffness (length - rest) + damping."""
 
     name: str | None = optional(Name("spring"), "Name.")
-    frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
-    frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
+    frame_a: FrameRef = part(FrameRef, "First endpoint.")
+    frame_b: FrameRef = part(FrameRef, "Second endpoint.")
     rest_length: float = value(NON_NEGATIVE, 0.0, "Length at rest, m.")
     stiffness: float = value(POSITIVE, 1.0, "Stiffness, N/m.")
     damping: float = value(NON_NEGATIVE, 0.0, "Damping, N s/m.")
@@ -157,7 +157,7 @@ class GroundPoint(Struct):
 
     link: str = value(Ref("link"), "", "Link.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="In the link frame, m, (3,).")
-    contact: GroundContact = field(default_factory=GroundContact, doc="Plane and force law.")
+    contact: GroundContact = part(GroundContact, "Plane and force law.")
 
 
 class ProjectionPolicy(Struct):
@@ -175,9 +175,9 @@ class WorldJoint(Struct):
     itself stay at their defaults.
     """
 
-    parent: FrameRef = field(default_factory=FrameRef, doc="Joint frame on the parent.")
-    child: FrameRef = field(default_factory=FrameRef, doc="Joint frame on the child.")
-    joint: Joint = field(default_factory=Joint, doc="Name, type, axes, position limits, drive.")
+    parent: FrameRef = part(FrameRef, "Joint frame on the parent.")
+    child: FrameRef = part(FrameRef, "Joint frame on the child.")
+    joint: Joint = part(Joint, "Name, type, axes, position limits, drive.")
     effort_limit: Range = field(
         default_factory=Range, converter=RANGE, doc="Bounds of the effort of its motor, N or N m."
     )
@@ -191,7 +191,7 @@ class WorldJoint(Struct):
     )
     break_force: float = value(NON_NEGATIVE, 0.0, "Force at which it breaks, N; 0 is never.")
     break_torque: float = value(NON_NEGATIVE, 0.0, "Torque at which it breaks, N m; 0 is never.")
-    projection: ProjectionPolicy = field(default_factory=ProjectionPolicy, doc="Stiffness.")
+    projection: ProjectionPolicy = part(ProjectionPolicy, "Stiffness.")
 
 
 class PhysicalParameter(SceneEnum):

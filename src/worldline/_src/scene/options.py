@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.contact import ForceOverride
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
@@ -208,7 +208,7 @@ class SimulateOption(Struct):
     compute_energy: bool = field(
         default=False, doc="Energy in each step; a World tells it whenever it is asked."
     )
-    policy: SimulationPolicy = field(default_factory=SimulationPolicy, doc="More choices.")
+    policy: SimulationPolicy = part(SimulationPolicy, "More choices.")
 
 
 def made_by_code(option: SimulateOption) -> SimulateOption:
