@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stages derived from kernels: the names of a kernel's parameters say what it gets.
+"""Stages derived from kernels: operands follow from the names of a kernel's parameters.
 
 `kinematics(tree, joint, q, pos_out)` becomes a stage over arenas without another line about its arrays:
 `tree` is a view of the model's arenas, `q` an array of one of them. The tables of these names are

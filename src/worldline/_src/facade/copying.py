@@ -62,16 +62,6 @@ class NotCopied:
         self._refuse_copy()
 
 
-class NotShared:
-    """What copy.deepcopy and pickle copy, and copy.copy does not: both objects would step the same worlds."""
-
-    __slots__ = ()
-
-    def __copy__(self) -> Any:
-        kind = type(self).__name__
-        raise OperationError(f"copy.copy of a {kind} would share its worlds; make another one, and load")
-
-
 VIEW_OF_A_BATCH = "it is a view; copy the batch and ask the copy"
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A joint of a multibody: its state, its commands and everything that resists or limits it."""
+"""A joint of a multibody: state, commands, limits and passive forces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 def _array(
     name: str, what: str, doc: str, written: Callable[[Runtime], None] | None = None
 ) -> Quantity[Array, VectorLike]:
-    """Numbers of the joint in an array of the simulation; `written` is told of changes."""
+    """Numbers of the joint in an array of the simulation; `written` is called after changes."""
 
     def write(joint: Joint, value: VectorLike) -> None:
         joint._set_array(name, value, what)

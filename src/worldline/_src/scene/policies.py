@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Choices of a `worldline.simulation` world that the file format has no place for."""
+"""Options of a `worldline.simulation` World that other file formats do not have."""
 
 from __future__ import annotations
 

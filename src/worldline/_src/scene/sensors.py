@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Sensors, by what they look at.
+"""Sensors, by the kind of object that they observe.
 
 Frame sensors measure motion, joint, actuator and tendon sensors their quantities, site sensors
 what happens at a place, contact sensors the touching of pairs. Noise, cut-off, period and delay

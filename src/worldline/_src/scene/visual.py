@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a scene is shown: lights that belong to no place, fog, colours, and what was measured of it."""
+"""Visual options of a scene: ambient light, fog, colours, rendering quality, statistics."""
 
 from __future__ import annotations
 

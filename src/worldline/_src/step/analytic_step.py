@@ -356,11 +356,11 @@ class AnalyticStep(dual_step.DualStep):
         if "contact_rows" in makers:
             h[s.CONTACT_MAKER] = makers.index("contact_rows")
         if constraints.collision is not None:
-            h[s.HIT_M], h[s.HIT_D] = (
+            h[s.CONTACT_M], h[s.CONTACT_D] = (
                 address_of(constraints.collision.m),
                 address_of(constraints.collision.d),
             )
-            h[s.HIT_DUALS] = int(self._sets[COLLISION, 3])
+            h[s.CONTACT_DUALS] = int(self._sets[COLLISION, 3])
 
     # ---- derivatives
 

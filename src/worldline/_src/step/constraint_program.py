@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the constraints of a world need of a step; `step_table.py` says which stages do it."""
+"""Step requirements of the constraints of a world; `step_table.py` selects stages by them."""
 
 from __future__ import annotations
 

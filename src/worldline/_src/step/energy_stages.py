@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage that looks after the energy of an island with hard contacts, after its solver.
+"""Energy bound of islands with hard contacts, applied after their solver.
 
 Nearly all islands pass for the cost of looking; see `kernels/constraints/contact/recovery_energy.py`.
 """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a step of several worlds at once that a step of one world has no use for.
+"""Stages of the fixed layout: constraint solvers and implicit damping of worlds in lanes.
 
 Rows are made by the stages of `constraint_stages.py`, which know no scalar; what is different is that there
 are no islands and that all worlds share one list of rows.

@@ -27,7 +27,6 @@ from worldline._src.facade.batch.selection import BatchWorld
 from worldline._src.facade.batch.template import BatchSource, Template
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
-from worldline._src.facade.copying import NotShared
 from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.facade.world import World
@@ -64,7 +63,7 @@ class _Start:
 
 
 @known_kind
-class MixedBatch(NotShared, errors.FixedAttributes):
+class MixedBatch(errors.NotShared, errors.FixedAttributes):
     """Worlds that need not be alike, each with a state, commands and time of its own, that step together.
 
     Worlds of equal models are stepped as one `WorldBatch`; `groups` has these, `world_group` and `world_row`

@@ -28,7 +28,6 @@ from worldline._src.facade.batch.selection import BatchPart, BatchSelection, Bat
 from worldline._src.facade.batch.template import BatchSource, Template
 from worldline._src.facade.batch.thread_worlds import ThreadWorlds
 from worldline._src.facade.batch.workers import Workers, workers_of
-from worldline._src.facade.copying import NotShared
 from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.values import VectorLike
@@ -60,7 +59,7 @@ _STATE = ("joint_positions", "joint_velocities", "activations")
 
 
 @known_kind
-class WorldBatch(NotShared, BatchPart):
+class WorldBatch(errors.NotShared, BatchPart):
     """Worlds of one description, each with a state, commands and time of its own, that step together.
 
     Every array has the world as its first dimension. The arrays of the batch itself (`joint_positions`,

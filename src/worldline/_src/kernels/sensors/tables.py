@@ -143,7 +143,6 @@ class FoundRowView(Columns):
     )
     found_order: Integers = integers("ncontact", doc="Scratch: contacts that match.")
     found_key: Numbers = numbers("ncontact", doc="Scratch: by what they are ordered.")
-    found_net: Numbers = numbers(16, doc="Scratch: the sum of contacts.")
 
 
 class RayRowView(Columns):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How SDF visuals look."""
+"""Materials of SDF visuals."""
 
 from __future__ import annotations
 
