@@ -131,11 +131,6 @@ class Joint(mimic.Follower):
     def _what(self, quantity: str) -> str:
         return f"Joint {quantity} of '{self.name}': Joint {quantity}"
 
-    @property
-    def name(self) -> str:
-        """Unique among the joints of the multibody."""
-        return self._label
-
     def _path(self) -> Address:
         return *self._multibody._path(), "joints", self.name
 

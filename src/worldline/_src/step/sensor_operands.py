@@ -20,12 +20,8 @@ from worldline._src.step.tree_operands import TREES
 @inline
 def sensor_rows(args, d):
     """The arenas of constraint rows: m, c, args, d."""
-    return (
-        address_as(args[s.ROW_M], int64),
-        address_as(args[s.ROW_C], float64),
-        address_as(args[s.ROW_ARGS], int64),
-        address_like(args[s.ROW_D], d),
-    )
+    m, own = address_as(args[s.ROW_M], int64), address_as(args[s.ROW_ARGS], int64)
+    return m, address_as(args[s.ROW_C], float64), own, address_like(args[s.ROW_D], d)
 
 
 @inline
