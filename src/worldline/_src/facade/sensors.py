@@ -177,7 +177,7 @@ class Sensor(Handle):
         return needs_dynamics(readings.table, k)
 
     def __repr__(self) -> str:
-        return f"Sensor('{self._label}', {self.kind})" if self.is_valid else f"Sensor('{self._label}', removed)"
+        return f"Sensor('{self._label}', {self.kind if self.is_valid else 'removed'})"
 
     def _where(self) -> tuple[Readings, int]:
         """The readings of its World, and its row there."""
