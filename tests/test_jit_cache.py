@@ -245,7 +245,7 @@ def reached(function) -> set:
 def test_a_derived_stage_is_kept_by_what_it_does(monkeypatch):
     """The same kernel with other operands is other code, though no file differs."""
     monkeypatch.setattr(jit.Stage, "registry", {})
-    stages_of = [tree_stage.of(kinematics, "...", name="place", **given) for given in ({}, {"q": "q_rest"})]
+    stages_of = [tree_stage.of(kinematics, name="place", **given) for given in ({}, {"q": "q_rest"})]
     one, other = (stage.function for stage in stages_of)
     assert SOURCES.of(one) == SOURCES.of(other)
     assert SOURCES.fingerprint(one) != SOURCES.fingerprint(other)
@@ -254,7 +254,7 @@ def test_a_derived_stage_is_kept_by_what_it_does(monkeypatch):
 
 def test_an_unknown_operand_is_named(monkeypatch):
     monkeypatch.setattr(jit.Stage, "registry", {})
-    made = tree_stage.of(kinematics, "...", name="place", q="nowhere")
+    made = tree_stage.of(kinematics, name="place", q="nowhere")
     with pytest.raises(LookupError, match="no part of this stage has an operand 'nowhere'"):
         _ = made.function
 

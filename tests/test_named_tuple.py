@@ -35,7 +35,7 @@ class Usual(typing.NamedTuple):
 
     @property
     def total(self) -> float:
-        return self.x + self.y + self.z
+        return sum(self)
 
 
 class Single(NamedTuple):

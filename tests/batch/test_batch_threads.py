@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -21,21 +22,9 @@ def during_a_step(batch: sx.WorldBatch, call) -> BaseException | None:
     """What a call in another thread raises while this thread is inside of a step of the batch."""
     found: list[BaseException | None] = []
 
-    def other() -> None:
-        try:
-            call()
-        except BaseException as error:
-            found.append(error)
-        else:
-            found.append(None)
-
-    def controller(step) -> None:
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join(LATE)
-
-    batch.add_controller("meanwhile", controller)
-    batch.step()
+    with ThreadPoolExecutor() as pool:
+        batch.add_controller("meanwhile", lambda step: found.append(pool.submit(call).exception(LATE)))
+        batch.step()
     batch.remove_step_function("meanwhile")
     (error,) = found
     return error

@@ -172,7 +172,7 @@ def test_an_end_effector_is_a_frame_of_its_robot():
     tool.parent_frame = robot.links["l2"]
     assert tool.link is robot.links["l2"]
     for wrong in (stranger, sx.Frame.world()):
-        with pytest.raises(ArgumentError, match="stands on a link of multibody 'arm'"):
+        with pytest.raises(ArgumentError, match="fixed to a link of multibody 'arm'"):
             tool.parent_frame = wrong
     with pytest.raises(ArgumentError, match="does not belong"):
         robot.add_end_effector("x", stranger)

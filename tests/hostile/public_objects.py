@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -228,6 +229,18 @@ def differentiable() -> Objects:
         optimum=optimize.ilqr(world, actions, cost, iterations=1),
         batch_rollout=sx.diff.rollout(sx.WorldBatch(described, 2), np.zeros((2, 2, 3))),
     )
+
+
+PARTS: dict[str, Callable[[], Objects]] = {
+    "robots": robots,
+    "builders": builders,
+    "models": models,
+    "detection": detection,
+    "batches": batches,
+    "values": values,
+    "differentiable": differentiable,
+}
+"""What makes the objects of the parts of the library."""
 
 
 @cache

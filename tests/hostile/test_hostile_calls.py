@@ -142,13 +142,7 @@ ELSEWHERE = {
 MAKERS = {
     WORLD: lambda: makers.in_world(stepped=True),
     DESIGN: lambda: makers.in_world(stepped=False),
-    "robots": makers.robots,
-    "builders": makers.builders,
-    "models": makers.models,
-    "detection": makers.detection,
-    "batches": makers.batches,
-    "values": makers.values,
-    "differentiable": makers.differentiable,
+    **makers.PARTS,
     "environments": makers.environments,
 }
 

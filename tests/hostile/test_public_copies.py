@@ -19,13 +19,7 @@ from worldline import simulation as sx
 
 MAKERS: dict[str, Callable[[], makers.Objects]] = {
     "world": partial(makers.in_world, True),
-    "robots": makers.robots,
-    "builders": makers.builders,
-    "models": makers.models,
-    "detection": makers.detection,
-    "batches": makers.batches,
-    "values": makers.values,
-    "differentiable": makers.differentiable,
+    **makers.PARTS,
 }
 """Environments are not here: trainers and wrappers of Gymnasium put attributes of their own on them."""
 OWN_FRAMES = {"Replay"}

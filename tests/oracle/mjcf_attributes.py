@@ -26,7 +26,7 @@ HINGE = """<mujoco><option timestep=".004"/><worldbody><body pos="0 0 1"{more}>
 MOTOR = '<actuator><motor joint="j" gear="20"/></actuator>'
 PLAIN = HINGE.format(more="", actuator="")
 DRIVEN = HINGE.format(more="", actuator=MOTOR)
-RELIEVED = HINGE.format(more=' gravcomp="1"', actuator='<actuator><motor joint="k"/></actuator>')
+COMPENSATED = HINGE.format(more=' gravcomp="1"', actuator='<actuator><motor joint="k"/></actuator>')
 JOINT = {
     **NAMED,
     "group": GROUP,
@@ -38,7 +38,7 @@ JOINT = {
     "range": case("-5 3"),
     "actuatorfrclimited": case("false", DRIVEN, actuatorfrcrange="-1 1"),
     "actuatorfrcrange": case("-1 1", DRIVEN),
-    "actuatorgravcomp": case("true", RELIEVED, actuatorfrcrange="-1 1"),
+    "actuatorgravcomp": case("true", COMPENSATED, actuatorfrcrange="-1 1"),
     "solreflimit": case(".05 .7", range="-5 1"),
     "solimplimit": case(".5 .8 .01 .4 3", range="-5 1"),
     "solreffriction": case(".05 .7", frictionloss="9"),

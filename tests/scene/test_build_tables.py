@@ -141,7 +141,7 @@ def test_bodies_that_do_not_touch_themselves() -> None:
     model = msd.build(scene())
     assert model.self_collision_root is not None
     assert model.self_collision_root.tolist() == [-1, 1, 1]
-    assert model.body_gravcomp.tolist() == [0.25, 0, 0] and model.is_relieved
+    assert model.body_gravcomp.tolist() == [0.25, 0, 0] and model.compensates_gravity
 
 
 def test_ends_of_a_site_give_its_pose_and_length() -> None:

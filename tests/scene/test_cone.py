@@ -9,7 +9,7 @@ import pytest
 
 from worldline import SceneError, collision, model, msd
 from worldline import simulation as sx
-from worldline._src.scene.mass_properties import placed_primitive, primitive, shape_content
+from worldline._src.scene.mass_properties import primitive, shape_content
 
 RADIUS, HALF = 0.3, 0.4
 SIZE = [RADIUS, HALF, 0.0]
@@ -49,7 +49,7 @@ def test_mass_properties_are_those_of_its_points(shell):
 
 def test_a_placed_cone_is_the_cone_placed():
     place, turn = np.array([0.1, 0.2, 0.3]), np.array([0.5, -0.5, 0.5, 0.5])
-    made = placed_primitive(msd.ShapeType.Cone, SIZE, place, turn, mass=2.0)
+    made = primitive(msd.ShapeType.Cone, SIZE, place, turn, mass=2.0)
     plain = primitive(msd.ShapeType.Cone, SIZE, mass=2.0)
     x, y, z, w = turn
     z_axis = np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])

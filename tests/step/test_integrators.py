@@ -173,7 +173,7 @@ def test_commands_drives_and_forces_on_bodies_converge_together(family):
 
 
 @pytest.mark.parametrize("family", EVERY)
-def test_bodies_relieved_of_their_weight(family):
+def test_bodies_whose_weight_is_compensated(family):
     """Half of its weight taken off, a free body falls at half of gravity, in every family."""
     builder = ModelBuilder()
     link = builder.add_link(mass=2.0, inertia=np.eye(3), gravcomp=0.5)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stages derived from kernels: the names of a kernel's parameters say what it gets.
+"""Stages derived from kernels: operands follow from the names of a kernel's parameters.
 
 `kinematics(tree, joint, q, pos_out)` becomes a stage over arenas without another line about its arrays:
 `tree` is a view of the model's arenas, `q` an array of one of them. The tables of these names are
@@ -70,19 +70,19 @@ class StageMaker:
 
     def __call__(self, function: Callable[..., None]) -> Stage:
         """Decorate a function of operands."""
-        doc = (function.__doc__ or "").strip()
-        return self._stage(function.__name__, kernel(function), doc, {}, function.__module__)
+        return self._stage(function.__name__, kernel(function), {}, function.__module__)
 
-    def of(self, run: Callable[..., None], doc: str, *, name: str = "", **given: str | float) -> Stage:
-        """A stage that runs one kernel, named as the kernel is when no other name is given.
+    def of(self, run: Callable[..., None], *, name: str = "", **given: str | float) -> Stage:
+        """A stage that runs one kernel, described and, when no other name is given, named as the kernel is.
 
         Parameters are operands of the same name, less `_out` and `_io`; `given` says which other operand or
-        number a parameter is: `of(difference, "...", name="spring_displacements", q_other="q_rest")`.
+        number a parameter is: `of(difference, name="spring_displacements", q_other="q_rest")`.
         """
-        return self._stage(name or run.__name__, run, doc, given, sys._getframe(1).f_globals["__name__"])
+        return self._stage(name or run.__name__, run, given, sys._getframe(1).f_globals["__name__"])
 
-    def _stage(self, name: str, run: Any, doc: str, given: Mapping[str, str | float], module: str) -> Stage:
+    def _stage(self, name: str, run: Any, given: Mapping[str, str | float], module: str) -> Stage:
         """A stage that a module defines; other processes import it to compile the stage."""
+        doc = (getattr(run, "py_func", run).__doc__ or "").strip()
         return Stage(name, doc, lambda: _Source(self.parts, given, module).function(name, run))
 
 

@@ -336,6 +336,16 @@ def refuse_unknown_attribute(given: object, name: str, known: Iterable[str]) -> 
     raise AttributeError(f"{type(given).__name__} has no attribute '{name}'{nearest_name(name, public)}")
 
 
+class NotShared:
+    """What copy.deepcopy and pickle copy, and copy.copy does not: both objects would step the same worlds."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        kind = type(self).__name__
+        raise OperationError(f"copy.copy of a {kind} would share its worlds; make another one, and load")
+
+
 class FixedAttributes:
     """Refuses public attributes beyond those that `__init__` makes; a subclass of a user may have its own."""
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the processor can do, found without the compiler."""
+"""Instruction sets of the processor, detected without the compiler."""
 
 from __future__ import annotations
 

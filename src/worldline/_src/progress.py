@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A line on the screen for work that takes longer than a person likes to wait in silence.
+"""Progress lines for long work.
 
 Most work is done long before, so waiting for it must cost next to nothing: one thread looks after all of it,
 a few times a second, and goes away when there has been nothing to look after for a while.

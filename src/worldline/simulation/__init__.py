@@ -3,11 +3,11 @@
 """The object facade: build or load a world, step it, read it.
 
 >>> from worldline import simulation as sx
->>> world = sx.World(time_step=0.001)
->>> box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
->>> world.step(n=100)
->>> round(world.time, 9), box.translation.round(7).tolist()
-(0.1, [0.0, 0.0, 0.4504595])
+>>> world = sx.World(gravity=(0, 0, 0))
+>>> puck = world.add_rigid_body("puck", linear_velocity=(2, 0, 0))
+>>> world.step(n=500)
+>>> puck.translation.round(9).tolist()
+[1.0, 0.0, 0.0]
 """
 
 import typing as _typing

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""`worldline rollout`: step many worlds of a scene file, and tell how fast."""
+"""`worldline rollout`: step many worlds of a scene file and report the speed."""
 
 from __future__ import annotations
 

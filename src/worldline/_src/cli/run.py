@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""`worldline run`: simulate a scene file, record it, and tell what happened."""
+"""`worldline run`: simulate a scene file, record it, and report the results."""
 
 from __future__ import annotations
 

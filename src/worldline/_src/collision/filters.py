@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of objects are never tested.
+"""Collision filters: pairs of objects that are never tested.
 
 In this order: masks, the same object, parent and child, welded objects, ignored pairs, groups without
 collisions among themselves, and last the explicit pairs, which are tested whatever the others say.

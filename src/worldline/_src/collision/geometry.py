@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What collision needs to know of hulls, triangle surfaces and height fields, worked out once.
+"""Precomputed collision geometry of hulls, triangle surfaces and height fields.
 
 Vertices are moved so that the middle of their box is the origin; `centre` says where it was. Hulls get
 polygonal faces (coplanar triangles joined), surfaces a tree of boxes and what lies beyond every edge; both

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What collision queries take and give: options and typed results, arrays first."""
+"""Options and results of collision queries, as arrays and as objects."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How bodies and links start: value objects with mass properties, which an Inertia can fill at once."""
+"""Initial state and mass properties of bodies and links, as value objects."""
 
 from __future__ import annotations
 

@@ -173,10 +173,10 @@ class MassiveFrame(Frame):
         shares = np.array(runtime.model.body_gravcomp)
         shares[b] = share
         model = runtime.model
-        before, forces = model.is_relieved, model.joint_forces
+        before, forces = model.compensates_gravity, model.joint_forces
         runtime.update(body_gravcomp=shares)
         self._link.gravcomp = share
-        if model.is_relieved != before and forces is not None and forces.actuated_gravcomp.any():
+        if model.compensates_gravity != before and forces is not None and forces.actuated_gravcomp.any():
             # which joints compensate by their actuators is settled when the description is compiled
             self._world._topology_changed()
 

@@ -68,7 +68,7 @@ class EndEffector(FixedFrame):
             self._same_world(parent)
         if not isinstance(parent, Link) or parent._multibody is not self.link._multibody:
             raise ArgumentError(
-                f"end effector '{self.name}' stands on a link of multibody '{self.link._multibody.name}', "
+                f"end effector '{self.name}' is fixed to a link of multibody '{self.link._multibody.name}', "
                 f"got {parent!r}"
             )
 

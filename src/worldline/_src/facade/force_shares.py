@@ -51,7 +51,7 @@ def generalized(model: Model, q: Array, wrenches: Array) -> Array:
 def gravity_compensation(model: Model, q: Array) -> Array:
     """Generalized forces of gravity compensation, which a step applies to bodies and not to joints."""
     wrenches = np.zeros((model.body_count, 6))
-    if model.is_relieved:
+    if model.compensates_gravity:
         wrenches[:, 3:] = -(model.body_gravcomp * model.body_mass)[:, None] * model.gravity
     return generalized(model, q, wrenches)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Members of Multibody that weld joints where they are, or at values, and let them go again."""
+"""Members of Multibody that weld joints at their position or at given values, and release them."""
 
 from __future__ import annotations
 

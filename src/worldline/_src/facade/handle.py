@@ -26,6 +26,7 @@ class Handle(CopiedWithWorld, KnownNames):
     _world: WorldRuntime
     _alive: bool
     _gone: str
+    _label: str
 
     def __init__(self, world: WorldRuntime) -> None:
         require_world(world, type(self).__name__)
@@ -41,7 +42,7 @@ class Handle(CopiedWithWorld, KnownNames):
     @property
     def name(self) -> str:
         """Unique among its kind within its owner."""
-        raise NotImplementedError
+        return self._label
 
     def is_same_instance_as(self, other: object) -> bool:
         """True for the same entity of the same World."""

@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A joint of a multibody: its state, its commands and everything that resists or limits it."""
+"""A joint of a multibody: state, commands, limits and passive forces."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from worldline._src.facade.joint_spec import WITH_AXIS, WITH_AXIS2
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.joint_wrench import wrench_on_child
 from worldline._src.facade.kinds import ActuatorType, JointType, actuator_type, drive_type, joint_type, member
-from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.quantities import (
     Quantity,
     Reading,
@@ -28,7 +28,7 @@ from worldline._src.facade.quantities import (
     quantity,
     reading,
 )
-from worldline._src.facade.runtime import MOTORS
+from worldline._src.facade.runtime import MOTORS, Runtime
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_kind import require_multibody
 from worldline._src.scene import rules
@@ -41,16 +41,21 @@ if TYPE_CHECKING:
     from worldline._src.facade.link import Link
     from worldline._src.facade.multibody import Multibody
 
+_COORDINATES = ("q", "q_target")
 _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 
 
-def _command(array: str, what: str, doc: str) -> Quantity[Array, VectorLike]:
-    """A command: an array of the simulation with a number for each degree of freedom."""
-    return quantity(
-        lambda joint: joint._get_command(array),
-        lambda joint, value: joint._set_command(array, value, what),
-        doc,
-    )
+def _array(
+    name: str, what: str, doc: str, written: Callable[[Runtime], None] | None = None
+) -> Quantity[Array, VectorLike]:
+    """Numbers of the joint in an array of the simulation; `written` is called after changes."""
+
+    def write(joint: Joint, value: VectorLike) -> None:
+        joint._set_array(name, value, what)
+        if written is not None:
+            written(joint._live())
+
+    return quantity(lambda joint: joint._get_array(name), write, doc)
 
 
 def _parameter(column: str, what: str, doc: str) -> Vector:
@@ -126,11 +131,6 @@ class Joint(mimic.Follower):
     def _what(self, quantity: str) -> str:
         return f"Joint {quantity} of '{self.name}': Joint {quantity}"
 
-    @property
-    def name(self) -> str:
-        """Unique among the joints of the multibody."""
-        return self._label
-
     def _path(self) -> Address:
         return *self._multibody._path(), "joints", self.name
 
@@ -193,20 +193,30 @@ class Joint(mimic.Follower):
 
     # ---- state
 
-    @property
-    @returns_read_only
-    def position(self) -> Array:
-        """[m or rad], (num_dofs,)."""
-        runtime = self._live()
-        return self._position(runtime.sim.q[runtime.q_slice(self._joint)])
+    position = _array("q", "position", "[m or rad], (num_dofs,).", lambda runtime: runtime.sim.written())
+    velocity = _array(
+        "v", "velocity", "[m/s or rad/s], (num_dofs,).", lambda runtime: runtime.sim.velocities_written()
+    )
+    acceleration: Reading[Array] = reading(
+        lambda joint: joint._get_array("a"),
+        "Of the last step, zero before the first [m/s^2 or rad/s^2], (num_dofs,).",
+    )
 
-    @position.setter
-    def position(self, value: VectorLike) -> None:
+    def _get_array(self, name: str) -> Array:
         runtime = self._live()
-        numbers = self._coordinates(value, "position")
-        part = runtime.q_slice(self._joint)
-        runtime.sim.q[part] = numbers
-        runtime.sim.written()
+        array = getattr(runtime.sim, name)
+        if name in _COORDINATES:
+            return self._position(array[runtime.q_slice(self._joint)])
+        return values.read_only(array[runtime.v_slice(self._joint)].copy())
+
+    def _set_array(self, name: str, value: VectorLike, quantity: str) -> None:
+        runtime = self._live()
+        array = getattr(runtime.sim, name)
+        if name in _COORDINATES:
+            array[runtime.q_slice(self._joint)] = self._coordinates(value, quantity)
+        else:
+            numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
+            array[runtime.v_slice(self._joint)] = numbers
 
     def _position(self, coordinates: Array) -> Array:
         """Coordinates as a position, with rotation vectors in the place of quaternions."""
@@ -219,34 +229,6 @@ class Joint(mimic.Follower):
     def _coordinates(self, value: VectorLike, quantity: str) -> Array:
         numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
         return to_coordinates(numbers) if self._turning and numbers.size else numbers
-
-    @property
-    @returns_read_only
-    def velocity(self) -> Array:
-        """[m/s or rad/s], (num_dofs,)."""
-        runtime = self._live()
-        part = runtime.v_slice(self._joint)
-        v = runtime.sim.v[part].copy()
-        v.setflags(write=False)
-        return v
-
-    @velocity.setter
-    def velocity(self, value: VectorLike) -> None:
-        runtime = self._live()
-        numbers = values.dof_vector(value, self.num_dofs, lambda: self._what("velocity"))
-        part = runtime.v_slice(self._joint)
-        runtime.sim.v[part] = numbers
-        runtime.sim.velocities_written()
-
-    @property
-    @returns_read_only
-    def acceleration(self) -> Array:
-        """Of the last step, zero before the first [m/s^2 or rad/s^2], (num_dofs,)."""
-        runtime = self._live()
-        part = runtime.v_slice(self._joint)
-        a = runtime.sim.a[part].copy()
-        a.setflags(write=False)
-        return a
 
     @property
     def constraint_force(self) -> Array:
@@ -323,50 +305,23 @@ class Joint(mimic.Follower):
             runtime.set_drive(self._joint)
             self._world._configuration_changed()
 
-    def _get_command(self, name: str) -> Array:
-        runtime = self._live()
-        array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
-        return values.read_only(array[part].copy())
-
-    def _set_command(self, name: str, value: VectorLike, quantity: str) -> None:
-        runtime = self._live()
-        numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
-        array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
-        array[part] = numbers
-
-    force = _command("force", "force", "Commanded effort, held until changed [N or N m], (num_dofs,).")
-    command_velocity = _command(
+    force = _array("force", "force", "Commanded effort, held until changed [N or N m], (num_dofs,).")
+    command_velocity = _array(
         "v_target",
         "command velocity",
         "Speed that VELOCITY and SERVO actuators follow [m/s or rad/s], (num_dofs,).",
     )
 
-    @property
-    @returns_read_only
-    def command_acceleration(self) -> Array:
-        """What ACCELERATION actuators realise, within the limits [m/s^2 or rad/s^2], (num_dofs,)."""
-        return self._get_command("a_target")
-
-    @command_acceleration.setter
-    def command_acceleration(self, value: VectorLike) -> None:
-        self._set_command("a_target", value, "command acceleration")
-        self._live().accelerations_commanded()
-
-    @property
-    @returns_read_only
-    def target_position(self) -> Array:
-        """Where the position drive leads [m or rad], (num_dofs,)."""
-        runtime = self._live()
-        return self._position(runtime.sim.q_target[runtime.q_slice(self._joint)])
-
-    @target_position.setter
-    def target_position(self, value: VectorLike) -> None:
-        runtime = self._live()
-        coordinates = self._coordinates(value, "target position")
-        part = runtime.q_slice(self._joint)
-        runtime.sim.q_target[part] = coordinates
-
-    target_velocity = _command(
+    command_acceleration = _array(
+        "a_target",
+        "command acceleration",
+        "What ACCELERATION actuators realise, within the limits [m/s^2 or rad/s^2], (num_dofs,).",
+        lambda runtime: runtime.accelerations_commanded(),
+    )
+    target_position = _array(
+        "q_target", "target position", "Where the position drive leads [m or rad], (num_dofs,)."
+    )
+    target_velocity = _array(
         "v_target", "target velocity", "Speed that the drive leads to [m/s or rad/s], (num_dofs,)."
     )
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a link hangs on its parent, and what limits, drives and resists the joint from the start."""
+"""Joint specification: type, frames, limits, drive and passive forces of a new joint."""
 
 from __future__ import annotations
 

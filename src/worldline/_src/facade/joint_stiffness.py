@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How stiff a joint between bodies is."""
+"""Constraint stiffness of joints between bodies."""
 
 from __future__ import annotations
 

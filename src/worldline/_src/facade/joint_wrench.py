@@ -89,4 +89,4 @@ def _require_known(joint: Joint, runtime: Runtime) -> None:
     if model.loop_joints is not None and len(model.loop_joints.label):
         unknown.append("joints that close loops")
     if unknown:
-        raise CapabilityError(f"joint '{joint.name}': its wrench is not known beside {', '.join(unknown)}")
+        raise CapabilityError(f"joint '{joint.name}': its wrench is not available with {', '.join(unknown)}")

@@ -49,11 +49,6 @@ class Link(CollisionBody):
         self._body = body
         self._parent = parent
 
-    @property
-    def name(self) -> str:
-        """Unique among the links of the multibody."""
-        return self._label
-
     def as_link(self) -> Link:
         """The link itself."""
         return self

@@ -174,7 +174,7 @@ def add_marker(
     parent = Frame.world() if parent is None else parent
     world._own_frame(parent, "parent")
     if not (parent.is_world or isinstance(parent, (RigidBody, Link))):
-        raise ArgumentError(f"a marker stands on a body, a link or the world, not on '{parent.name}'")
+        raise ArgumentError(f"a marker is fixed to a body, a link or the world, not to '{parent.name}'")
     taken = {site.name for _, site in described_sites(world)}
     chosen, _ = construction.free_name(name, "marker", taken, 0, "marker")
     half = values.vector3(size, "size of a marker")

@@ -168,13 +168,6 @@ def _threshold(name: str) -> Setting[float, float]:
     return Setting(lambda v: values.non_negative(v, f"DeactivationOptions {name}"))
 
 
-def _wake_scale(value: Any) -> float:
-    scale = values.non_negative(value, "DeactivationOptions wake_threshold_scale")
-    if scale < 1.0:
-        raise ArgumentError(f"DeactivationOptions wake_threshold_scale must be at least 1, got {scale:g}")
-    return scale
-
-
 class DeactivationOptions(Options):
     """When resting islands fall asleep.
 
@@ -193,7 +186,9 @@ class DeactivationOptions(Options):
     angular_speed_threshold: Setting[float, float] = _threshold("angular_speed_threshold")
     generalized_speed_threshold: Setting[float, float] = _threshold("generalized_speed_threshold")
     time_until_sleep: Setting[float, float] = _threshold("time_until_sleep")
-    wake_threshold_scale: Setting[float, float] = Setting(_wake_scale)
+    wake_threshold_scale: Setting[float, float] = Setting(
+        lambda v: values.at_least(v, 1.0, "DeactivationOptions wake_threshold_scale")
+    )
     disturbance_force_threshold: Setting[float, float] = _threshold("disturbance_force_threshold")
 
     def __init__(

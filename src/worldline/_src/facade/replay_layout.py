@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Everything about a World that a replay frame does not hold and that must be the same to restore it.
+"""Layout of replay frames: properties of a World that must be unchanged to restore one.
 
 A layout is names and tables of numbers: topology, joint parameters, mass properties, shapes, frames,
 closures. Comparing two says what changed and on which object.

@@ -72,11 +72,6 @@ class RigidBody(CollisionBody):
         self._body = body
         self._label = label
 
-    @property
-    def name(self) -> str:
-        """Unique among the rigid bodies of the World."""
-        return self._label
-
     def as_rigid_body(self) -> RigidBody:
         """The body itself."""
         return self

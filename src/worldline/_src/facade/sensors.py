@@ -69,14 +69,9 @@ class Sensor(Handle):
 
     def __init__(self, world: WorldRuntime, name: str, described: object) -> None:
         super().__init__(world)
-        self._name = name
+        self._label = name
         self._described = described
         self._gone = "it was removed"
-
-    @property
-    def name(self) -> str:
-        """Unique among the sensors of its World."""
-        return self._name
 
     def _path(self) -> Address:
         return "sensors", self.name
@@ -155,7 +150,7 @@ class Sensor(Handle):
         readings, k = self._where()
         if readings.kinds[k] != "imu":
             raise OperationError(
-                f"sensor '{self._name}' ({readings.kinds[k]}) has no gyro_noise; an inertial unit has"
+                f"sensor '{self._label}' ({readings.kinds[k]}) has no gyro_noise; an inertial unit has"
             )
         self._set_noise("gyro_noise", value)
 
@@ -163,7 +158,7 @@ class Sensor(Handle):
         readings, k = self._where()
         self._world._require_idle()
         described: Any = self._described
-        setattr(described, name, values.non_negative(value, f"{name} of sensor '{self._name}'"))
+        setattr(described, name, values.non_negative(value, f"{name} of sensor '{self._label}'"))
         readings.set_noise(k, described.noise, getattr(described, "gyro_noise", 0.0))
 
     def _column(self, name: str) -> float:
@@ -182,7 +177,7 @@ class Sensor(Handle):
         return needs_dynamics(readings.table, k)
 
     def __repr__(self) -> str:
-        return f"Sensor('{self._name}', {self.kind})" if self.is_valid else f"Sensor('{self._name}', removed)"
+        return f"Sensor('{self._label}', {self.kind if self.is_valid else 'removed'})"
 
     def _where(self) -> tuple[Readings, int]:
         """The readings of its World, and its row there."""
@@ -218,13 +213,13 @@ class FunctionSensor(Sensor):
     @property
     def is_valid(self) -> bool:
         """False once the sensor was removed or its World cleared."""
-        return self._alive and self._world._functions.sensors.get(self._name) is self
+        return self._alive and self._world._functions.sensors.get(self._label) is self
 
     def remove(self) -> None:
         """Take the sensor out of the World; at any time, as nothing else depends on it."""
         self._require_alive()
         self._world._require_idle()
-        self._world._functions.remove_sensor(self._name)
+        self._world._functions.remove_sensor(self._label)
 
     @property
     def kind(self) -> str:
@@ -242,7 +237,7 @@ class FunctionSensor(Sensor):
     def parameters(self, value: VectorLike) -> None:
         self._require_alive()
         if self._kernel is None:
-            raise OperationError(f"sensor '{self._name}' is a function of Python and has no parameters")
+            raise OperationError(f"sensor '{self._label}' is a function of Python and has no parameters")
         self._kernel.parameters = value
 
     dim: Reading[int] = handle_attribute("_dim", "How many numbers a reading has.")
@@ -268,9 +263,9 @@ class FunctionSensor(Sensor):
         """
         self._require_alive()
         if self._kernel is not None:
-            return self._world._functions.reading(self._name)
+            return self._world._functions.reading(self._label)
         made = np.atleast_1d(np.asarray(self._function(self._world)))
-        return numbers(made, (self._dim,), f"reading of sensor '{self._name}'").copy()
+        return numbers(made, (self._dim,), f"reading of sensor '{self._label}'").copy()
 
     @property
     def noise(self) -> float:
@@ -280,7 +275,7 @@ class FunctionSensor(Sensor):
 
     @noise.setter
     def noise(self, value: float) -> None:
-        raise OperationError(f"sensor '{self._name}' is a function, which adds noise itself")
+        raise OperationError(f"sensor '{self._label}' is a function, which adds noise itself")
 
     @property
     def gyro_noise(self) -> float:
@@ -304,7 +299,7 @@ class FunctionSensor(Sensor):
     def copy_to(self, world: WorldRuntime) -> FunctionSensor:
         """The same sensor of another World."""
         kernel = None if self._kernel is None else self._kernel.copy_to(world)
-        return FunctionSensor(world, self._name, self._function, self._dim, kernel)
+        return FunctionSensor(world, self._label, self._function, self._dim, kernel)
 
 
 class SensorCollection(NamedCollection[Sensor]):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The step of a World as something to look at: its stages, how long each took, and memory."""
+"""Inspection of the step of a World: stages, their times, and memory."""
 
 from __future__ import annotations
 

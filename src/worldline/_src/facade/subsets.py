@@ -210,7 +210,7 @@ class Linkage(Group):
             down = _to_root(multibody, multibody._own(target))
             common = next((link for link in up if link in down), None)
             if common is None:
-                raise ArgumentError(f"there is no way from link '{start.name}' to link '{target.name}'")
+                raise ArgumentError(f"there is no path from link '{start.name}' to link '{target.name}'")
             links += [*up[: up.index(common) + 1], *down[: down.index(common)]]
         inside = {id(link) for link in links}
         joints = [joint for link in links if id(link._parent) in inside for joint in link.parent_joints]

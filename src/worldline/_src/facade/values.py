@@ -89,6 +89,14 @@ def non_negative(value: Any, what: str) -> float:
     return number
 
 
+def at_least(value: Any, least: float, what: str) -> float:
+    """A finite number not less than `least`."""
+    number = real(value, what)
+    if number < least:
+        raise ArgumentError(f"{what} must be at least {least:g}, got {number:g}")
+    return number
+
+
 def any_number(value: Any, what: str) -> float:
     """A number, infinity included; NaN is none."""
     number = _number(value, what)

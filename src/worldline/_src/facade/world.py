@@ -620,10 +620,14 @@ class World(KnownNames):
 
     @actuator_controls.setter
     def actuator_controls(self, value: VectorLike) -> None:
+        self._write_actuators("control", value)
+        self._live().controls_written()
+
+    def _write_actuators(self, name: str, value: VectorLike) -> None:
+        """Numbers of actuators into an array of the runtime."""
         self._require_idle()
-        runtime = self._live()
-        runtime.control[:] = values.dof_vector(value, len(runtime.control), "actuator controls")
-        runtime.controls_written()
+        array: Array = getattr(self._live(), name)
+        array[:] = values.dof_vector(value, len(array), f"actuator {name}s")
 
     @property
     def actuator_activations(self) -> Array:
@@ -649,9 +653,7 @@ class World(KnownNames):
 
     @actuator_activations.setter
     def actuator_activations(self, value: VectorLike) -> None:
-        self._require_idle()
-        runtime = self._live()
-        runtime.activation[:] = values.dof_vector(value, len(runtime.activation), "actuator activations")
+        self._write_actuators("activation", value)
 
     dtype: Reading[np.dtype[np.float64]] = attribute(
         "_options.dtype", "The scalar of all arrays: double precision."

@@ -140,7 +140,7 @@ def _three(array, d):
 
 @kernel
 def hold_spin(tree, inertia, pos, v, h, spin_io, a_io):
-    """Accelerations of lone bodies such that h a leads to the spin of `turning`; the rest stay as they are.
+    """Accelerations of free-floating bodies, such that h a leads to the spin of `turning`; others stay.
 
     Turns below spin_io.spin_turn take the torque at the beginning. spin_io.link_spin is for `turn`: the
     momentum that turning takes out of the body's axes in the step, and 1 where it does.

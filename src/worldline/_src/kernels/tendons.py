@@ -132,6 +132,14 @@ def _rates(tendon_io, v):
         size[k, 1] = rate
 
 
+@inline
+def _keep_path(length, k, tendon_io):
+    """The length of tendon `k`, and its moments out of those by degree of freedom."""
+    tendon = tendon_io
+    tendon.tendon_size[k, 0] = length
+    take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, tendon.tendon_moment)
+
+
 @kernel
 def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
     """Lengths, their rates and moments of all tendons."""
@@ -139,9 +147,7 @@ def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
     _fixed_lengths(tendon, q)
     for k in range(tendon.tendon_size.shape[0]):
         if _has_path(tendon, k):
-            length = _path_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment)
-            tendon.tendon_size[k, 0] = length
-            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, tendon.tendon_moment)
+            _keep_path(_path_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment), k, tendon)
     _rates(tendon, v)
 
 
@@ -177,9 +183,7 @@ def straight_tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
     _fixed_lengths(tendon, q)
     for k in range(tendon.tendon_size.shape[0]):
         if _has_path(tendon, k):
-            length = _straight_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment)
-            tendon.tendon_size[k, 0] = length
-            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, tendon.tendon_moment)
+            _keep_path(_straight_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment), k, tendon)
     _rates(tendon, v)
 
 

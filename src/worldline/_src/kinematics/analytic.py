@@ -210,7 +210,7 @@ class AnalyticIk(FixedAttributes):
         pitch = np.abs(np.sum(h * v, axis=1))
         if (np.abs(np.linalg.norm(h, axis=1) - 1.0) > 1e-9).any() or (pitch > 1e-9).any():
             raise ArgumentError(
-                "analytic inverse kinematics needs hinges on the way to the frame; joints may name them"
+                "analytic inverse kinematics needs revolute joints from root to frame; joints may name them"
             )
         # v = h x (x - p), so that x + h x v is on the axis
         chain = ScrewChain(h, X[:3] + np.cross(h, v), pose_to_transform(X))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Distances between the shapes of a World at coordinates that it does not have."""
+"""Distances between the shapes of a World at given coordinates, without changing its state."""
 
 from __future__ import annotations
 

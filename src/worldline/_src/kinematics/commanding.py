@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What controllers of a World have in common: tasks, and the World that they command."""
+"""Common base of controllers: tasks, and the World that they command."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics that an end effector keeps: its goal, who may move, and how important it is."""
+"""Inverse kinematics of an end effector: its goal, the joints that move, and its priority."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def interpolate_frame(
         elif count >= _FINEST:
             share = (len(samples) - 1) / count
             raise OperationError(
-                f"the frame cannot follow its line beyond {100 * share:.3g} percent of the way: {failure}"
+                f"the frame cannot follow its line beyond {100 * share:.3g} percent of its length: {failure}"
             )
         if 2 * count > _MOST_SAMPLES:
             raise OperationError(

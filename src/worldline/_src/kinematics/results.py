@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What inverse kinematics found, and why."""
+"""Results of inverse kinematics."""
 
 from __future__ import annotations
 

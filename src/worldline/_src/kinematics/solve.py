@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics: one question of a World or a Model, or many of one form."""
+"""Inverse kinematics of a World or a Model: one problem, or many with the same tasks."""
 
 from __future__ import annotations
 

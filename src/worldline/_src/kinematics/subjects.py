@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What inverse kinematics is asked of: a World with its handles, or a Model with its labels."""
+"""Subjects of inverse kinematics: a World with its handles, or a Model with its labels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What kind of problem it is, and so which solvers are sure to solve it."""
+"""Classification of an LCP by its matrix, and the solvers that are guaranteed to solve it."""
 
 from __future__ import annotations
 

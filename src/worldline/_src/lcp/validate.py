@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How well a vector solves a problem, by one measure for every solver."""
+"""Residual and bound violations of a solution, by one measure for every solver."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rules a model's numbers must obey, used when it is built and when it is changed."""
+"""Validation of a model's numbers, when it is built and when it is changed."""
 
 from __future__ import annotations
 

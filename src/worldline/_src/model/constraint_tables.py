@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What holds bodies and joints together beside the trees: equalities, closures, couplers, springs.
+"""Constraint tables of a Model: equalities, closures, couplers, springs.
 
 An end of a constraint is a body (-1 for the world) and a pose in it. Whatever a scene leaves to its start,
 such as the relative pose of a weld, is filled in from the pose in which the scene is drawn.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How constraints answer to being violated, as columns.
+"""Constraint laws as columns: hard, springs, impedance.
 
 Contacts, limits, equalities and closures all share the same few laws. A table that needs them holds a
 `ForceModels` with as many rows as itself; dry friction, which has no position to be wrong, a

@@ -272,7 +272,7 @@ class Model:
         self.joint_coord_count = int(self.joint_q_start[-1])
         self.joint_dof_count = int(self.joint_qd_start[-1])
         self.articulation_count = len(self.articulation_label)
-        self._relieved = bool(self.body_gravcomp.any())
+        self._compensates_gravity = bool(self.body_gravcomp.any())
         self._lock()
 
     @cached_property
@@ -320,9 +320,9 @@ class Model:
         return (self.body_flags & BodyFlags.KINEMATIC) != 0
 
     @property
-    def is_relieved(self) -> bool:
+    def compensates_gravity(self) -> bool:
         """Whether gravity is compensated on any body."""
-        return self._relieved
+        return self._compensates_gravity
 
     @property
     def activation_count(self) -> int:
@@ -470,7 +470,7 @@ class Model:
             array.setflags(write=False)
         vars(self).update(arrays)
         if "body_gravcomp" in arrays:
-            self._relieved = bool(self.body_gravcomp.any())
+            self._compensates_gravity = bool(self.body_gravcomp.any())
         if "arenas" in vars(self):
             fill_constants(self, self.constants, arrays, rows)
         # programs were laid out for bodies that could be moved; look again

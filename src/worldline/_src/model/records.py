@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a builder remembers of a link and a joint, and how one degree of freedom is configured."""
+"""Records of a ModelBuilder: links, joints, and the configuration of degrees of freedom."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the named things of a scene stand in a Model, for the tables that refer to them."""
+"""Index map from named objects of a scene to rows of a Model."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import INTEGER, NON_NEGATIVE, REAL
@@ -173,7 +173,7 @@ class Actuator(Struct):
         'servo'
     """
 
-    actuator_type: ActuatorType = field(default_factory=ActuatorType.motor, doc="How the force comes about.")
+    actuator_type: ActuatorType = part(ActuatorType.motor, "How the force comes about.")
     ctrlrange: Range | None = field(
         default=None, converter=OptionalOf(RANGE), doc="Bounds of the control signal."
     )

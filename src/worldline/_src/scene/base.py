@@ -99,14 +99,24 @@ def optional(kind: Kind[Any, Any], doc: str) -> Any:
     return field(default=None, converter=OptionalOf(kind), doc=doc)
 
 
+def part(of: Callable[[], Any], doc: str) -> Any:
+    """A field that is another scene object, by default a new one."""
+    return field(default_factory=of, doc=doc)
+
+
+def parts(of: type[Any], doc: str) -> Any:
+    """A field that is a list of scene objects, by default empty."""
+    return field(default_factory=list[of], doc=doc)
+
+
 def _kind_of(default: Any, factory: Callable[[], Any] | None) -> Kind[Any, Any]:
     """The kind of a flag, a number, a member of an enumeration, a part, or a list of parts (`list[Body]`)."""
     if factory is not None:
         items = get_args(factory)
         if items:
             return ListOf(items[0]._kind())
-        part: Part = factory()
-        return part._kind()
+        made: Part = factory()
+        return made._kind()
     if isinstance(default, enum.Enum):
         return Enumeration(type(default))
     if isinstance(default, bool):

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from worldline._src.errors import SceneError
-from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.cameras import Camera, Light
 from worldline._src.scene.closures import GroundContact
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf, struct_schema
@@ -189,19 +189,19 @@ class Link(Struct):
         ['arm', 'hand']
     """
 
-    cameras: Parts[Camera] = field(default_factory=list[Camera], doc="Cameras on the link.")
+    cameras: Parts[Camera] = parts(Camera, "Cameras on the link.")
     children: list[Link] = field(default_factory=list, converter=Children(), doc="Child links.")
     disable_self_collision: bool = field(
         default=False, doc="No contact within this link and its descendants; False leaves it to the parent."
     )
-    geoms: Parts[Geometry] = field(default_factory=list[Geometry], doc="Geoms on the link.")
+    geoms: Parts[Geometry] = parts(Geometry, "Geoms on the link.")
     gravcomp: float = field(default=0.0, doc="Share of its gravity that is cancelled; 1 makes it float.")
-    inertial: Inertia = field(default_factory=Inertia, doc="Mass properties in the link frame.")
-    joints: Parts[Joint] = field(
-        default_factory=list[Joint],
-        doc="Joints to the parent, applied in order; none is a weld. A ball joint replaces other rotations.",
+    inertial: Inertia = part(Inertia, "Mass properties in the link frame.")
+    joints: Parts[Joint] = parts(
+        Joint,
+        "Joints to the parent, applied in order; none is a weld. A ball joint replaces other rotations.",
     )
-    lights: Parts[Light] = field(default_factory=list[Light], doc="Lights on the link.")
+    lights: Parts[Light] = parts(Light, "Lights on the link.")
     local_rotation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the parent frame, xyzw, (4,)."
     )
@@ -213,7 +213,7 @@ class Link(Struct):
         doc="Whether it may be merged into its parent when it is welded to it; see `fuse_static`.",
     )
     name: str | None = optional(Name("link"), "Name.")
-    sites: Parts[Site] = field(default_factory=list[Site], doc="Sites on the link.")
+    sites: Parts[Site] = parts(Site, "Sites on the link.")
 
     def walk(self) -> Iterator[Link]:
         """This link and all below it, parents first, depth first in the order of the lists.
@@ -258,12 +258,10 @@ class Body(Struct):
         >>> body.link.geoms.append(Geometry(size=(0.1, 0, 0)))
     """
 
-    free: FreeJoint | None = field(
-        default=None,
-        converter=OptionalOf(Nested(FreeJoint)),
-        doc="Makes the base free; the joints of the base link then mean nothing.",
+    free: FreeJoint | None = optional(
+        Nested(FreeJoint), "Makes the base free; the joints of the base link then mean nothing."
     )
-    link: Link = field(default_factory=Link, doc="The base link.")
+    link: Link = part(Link, "The base link.")
     mocap: bool = field(default=False, doc="Its pose is set from outside; only for a fixed base.")
     kind: Choice[BodyKind] = field(
         default=BodyKind.Dynamic,
@@ -300,10 +298,9 @@ class Multibody(Struct):
         converter=ListOf(Ref("link")),
         doc="All of its links in the order they were made; none for the order of the trees.",
     )
-    ground: GroundContact | None = field(
-        default=None,
-        converter=OptionalOf(Nested(GroundContact)),
-        doc="Ground plane of points that are added from now on; those there are have their own.",
+    ground: GroundContact | None = optional(
+        Nested(GroundContact),
+        "Ground plane of points that are added from now on; those there are have their own.",
     )
 
 
@@ -331,11 +328,11 @@ class Frame(Struct):
 class Hierarchy(Struct):
     """The bodies of a scene, and what is fixed to the world."""
 
-    bodies: Parts[Body] = field(default_factory=list[Body], doc="Bodies, each with its base link.")
-    cameras: Parts[Camera] = field(default_factory=list[Camera], doc="Cameras fixed to the world.")
-    geoms: Parts[Geometry] = field(default_factory=list[Geometry], doc="Geoms fixed to the world.")
-    lights: Parts[Light] = field(default_factory=list[Light], doc="Lights fixed to the world.")
-    sites: Parts[Site] = field(default_factory=list[Site], doc="Sites fixed to the world.")
+    bodies: Parts[Body] = parts(Body, "Bodies, each with its base link.")
+    cameras: Parts[Camera] = parts(Camera, "Cameras fixed to the world.")
+    geoms: Parts[Geometry] = parts(Geometry, "Geoms fixed to the world.")
+    lights: Parts[Light] = parts(Light, "Lights fixed to the world.")
+    sites: Parts[Site] = parts(Site, "Sites fixed to the world.")
 
     def links(self) -> Iterator[Link]:
         """All links of all bodies, parents first."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE, Integer, Kind
@@ -160,7 +160,7 @@ class Light(Struct):
         converter=VECTOR3,
         doc="Direction in the parent frame, (3,); zero means (0, 0, -1).",
     )
-    mode: TrackMode = field(default_factory=TrackMode.fixed, doc="Follows the parent how.")
+    mode: TrackMode = part(TrackMode.fixed, "Follows the parent how.")
     name: str | None = optional(Name("light"), "Name.")
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.joints import Joint
@@ -75,8 +75,8 @@ class LoopClosure(Struct):
     """
 
     name: str | None = optional(Name("closure"), "Name.")
-    frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
-    frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
+    frame_a: FrameRef = part(FrameRef, "First endpoint.")
+    frame_b: FrameRef = part(FrameRef, "Second endpoint.")
     family: Choice[LoopClosureFamily] = field(default=LoopClosureFamily.Rigid, doc="Family.")
     distance: float = value(NON_NEGATIVE, 0.0, "Distance kept by the Distance family, m.")
     enabled: bool = field(default=True, doc="Whether its policies apply.")
@@ -86,9 +86,7 @@ class LoopClosure(Struct):
     dynamics: Choice[ClosureDynamicsPolicy] = field(
         default=ClosureDynamicsPolicy.Solve, doc="Policy of a step."
     )
-    spring: ImpedanceSpring | None = field(
-        default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness when solved; None is hard."
-    )
+    spring: ImpedanceSpring | None = optional(Nested(ImpedanceSpring), "Softness when solved; None is hard.")
     allow_collision: bool = field(default=False, doc="Whether the two connected links may touch.")
     initial_tolerance: float | None = optional(
         NON_NEGATIVE, "Largest residual with which a simulation may start, m or rad; None for any."
@@ -116,17 +114,15 @@ class JointCoupler(Struct):
         doc="Coupler acts on both joints; Mimic drives the follower alone, within its limits.",
     )
     active: bool = field(default=True, doc="Whether it acts.")
-    spring: ImpedanceSpring | None = field(
-        default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness; None is hard."
-    )
+    spring: ImpedanceSpring | None = optional(Nested(ImpedanceSpring), "Softness; None is hard.")
 
 
 class DistanceSpring(Struct):
     """A spring along the line between two points: force = stiffness (length - rest) + damping."""
 
     name: str | None = optional(Name("spring"), "Name.")
-    frame_a: FrameRef = field(default_factory=FrameRef, doc="First endpoint.")
-    frame_b: FrameRef = field(default_factory=FrameRef, doc="Second endpoint.")
+    frame_a: FrameRef = part(FrameRef, "First endpoint.")
+    frame_b: FrameRef = part(FrameRef, "Second endpoint.")
     rest_length: float = value(NON_NEGATIVE, 0.0, "Length at rest, m.")
     stiffness: float = value(POSITIVE, 1.0, "Stiffness, N/m.")
     damping: float = value(NON_NEGATIVE, 0.0, "Damping, N s/m.")
@@ -161,7 +157,7 @@ class GroundPoint(Struct):
 
     link: str = value(Ref("link"), "", "Link.")
     position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="In the link frame, m, (3,).")
-    contact: GroundContact = field(default_factory=GroundContact, doc="Plane and force law.")
+    contact: GroundContact = part(GroundContact, "Plane and force law.")
 
 
 class ProjectionPolicy(Struct):
@@ -179,9 +175,9 @@ class WorldJoint(Struct):
     itself stay at their defaults.
     """
 
-    parent: FrameRef = field(default_factory=FrameRef, doc="Joint frame on the parent.")
-    child: FrameRef = field(default_factory=FrameRef, doc="Joint frame on the child.")
-    joint: Joint = field(default_factory=Joint, doc="Name, type, axes, position limits, drive.")
+    parent: FrameRef = part(FrameRef, "Joint frame on the parent.")
+    child: FrameRef = part(FrameRef, "Joint frame on the child.")
+    joint: Joint = part(Joint, "Name, type, axes, position limits, drive.")
     effort_limit: Range = field(
         default_factory=Range, converter=RANGE, doc="Bounds of the effort of its motor, N or N m."
     )
@@ -195,7 +191,7 @@ class WorldJoint(Struct):
     )
     break_force: float = value(NON_NEGATIVE, 0.0, "Force at which it breaks, N; 0 is never.")
     break_torque: float = value(NON_NEGATIVE, 0.0, "Torque at which it breaks, N m; 0 is never.")
-    projection: ProjectionPolicy = field(default_factory=ProjectionPolicy, doc="Stiffness.")
+    projection: ProjectionPolicy = part(ProjectionPolicy, "Stiffness.")
 
 
 class PhysicalParameter(SceneEnum):

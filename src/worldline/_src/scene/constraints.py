@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from worldline._src.scene.base import Parts, Struct, field, optional, value
+from worldline._src.scene.base import Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.containers import ListOf
 from worldline._src.scene.contexts import Probe
@@ -83,7 +83,7 @@ class WeldConstraintType(Variant):
 class _Equality(Struct):
     active: bool = field(default=True, doc="Whether it acts.")
     name: str | None = optional(Name("equality"), "Name.")
-    spring: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="Softness.")
+    spring: ImpedanceSpring = part(ImpedanceSpring, "Softness.")
     break_force: float = value(
         NON_NEGATIVE, 0.0, "Force at which it breaks, N, or generalized force of a joint; 0 is never."
     )
@@ -162,19 +162,19 @@ class EqualityPath(_Equality):
         'circle'
     """
 
-    point: FrameRef = field(default_factory=FrameRef, doc="Its origin is the point that is kept.")
-    frame: FrameRef = field(default_factory=FrameRef, doc="The frame that the path is given in.")
-    path: PathShape = field(default_factory=PathShape.plane, doc="Plane or curve.")
+    point: FrameRef = part(FrameRef, "Its origin is the point that is kept.")
+    frame: FrameRef = part(FrameRef, "The frame that the path is given in.")
+    path: PathShape = part(PathShape.plane, "Plane or curve.")
 
 
 class EqualityConstraintSet(Struct):
     """All equality constraints of a scene."""
 
-    connects: Parts[EqualityConnect] = field(default_factory=list[EqualityConnect], doc="Points.")
-    joints: Parts[EqualityJoint] = field(default_factory=list[EqualityJoint], doc="Joints.")
-    welds: Parts[EqualityWeld] = field(default_factory=list[EqualityWeld], doc="Poses.")
-    tendons: Parts[EqualityTendon] = field(default_factory=list[EqualityTendon], doc="Tendons.")
-    paths: Parts[EqualityPath] = field(default_factory=list[EqualityPath], doc="Points on planes and curves.")
+    connects: Parts[EqualityConnect] = parts(EqualityConnect, "Points.")
+    joints: Parts[EqualityJoint] = parts(EqualityJoint, "Joints.")
+    welds: Parts[EqualityWeld] = parts(EqualityWeld, "Poses.")
+    tendons: Parts[EqualityTendon] = parts(EqualityTendon, "Tendons.")
+    paths: Parts[EqualityPath] = parts(EqualityPath, "Points on planes and curves.")
 
 
 def _follows(first: str, second: str) -> Callable[[Any, Probe, str], None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import auto
 
 from worldline._src.scene.base import Choice, Struct, field, optional, value
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.containers import ListOf, Nested
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import NON_NEGATIVE, Integer, Real
 from worldline._src.scene.texts import Name, Ref
@@ -151,10 +151,8 @@ class ContactPair(Struct):
     contact_model: ConstraintForceModel = field(
         default_factory=default_force_model, doc="Contact force model."
     )
-    friction_model: ImpedanceSpring | None = field(
-        default=None,
-        converter=OptionalOf(Nested(ImpedanceSpring)),
-        doc="Softness of the friction directions; None uses that of the normal one.",
+    friction_model: ImpedanceSpring | None = optional(
+        Nested(ImpedanceSpring), "Softness of the friction directions; None uses that of the normal one."
     )
     margin: float = field(default=0.0, doc="See `Geometry.margin`, m.")
     gap: float = field(default=0.0, doc="See `Geometry.gap`, m.")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What travels along while a scene is read, written, copied or checked.
+"""Contexts of scene traversals: reading, writing, copying and validation.
 
 Child links are the only part of a scene that nests without bound. The kinds never recurse into them: they
 hand them to `later` of the context, and the caller that started the walk calls `finish`. So a chain of a

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joints of a scene welded at values, and let go again: reduced models of the same description.
+"""Reduced scenes: joints welded at values, and released again.
 
 A frozen joint keeps all it says and has no coordinates. What acts on its coordinate or measures it (an
 actuator, a sensor, a tendon, an equality) has nothing left to refer to and is taken out; the caller gets

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Merging welded links into what they are welded to.
+"""Fusing: merges welded links into their parents.
 
 Files made from drawings have many links without joints. With `CompileOptions.fuse_static` they are merged
 before a model is made: geoms, sites, cameras and lights move to the parent at their composed poses, masses

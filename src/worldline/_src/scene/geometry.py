@@ -8,7 +8,7 @@ from enum import auto
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.contact import CollisionMask, PhysicsMaterial
 from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
@@ -101,7 +101,7 @@ class Geometry(Struct):
         Geometry(mass=12.0, name='crate', shape=ShapeType.Box, size=[0.5, 0.5, 0.25])
     """
 
-    collision_mask: CollisionMask = field(default_factory=CollisionMask, doc="What it may touch.")
+    collision_mask: CollisionMask = part(CollisionMask, "What it may touch.")
     gap: float = field(default=0.0, doc="Contact is made below distance `margin` - `gap`, m.")
     hfield: str | None = optional(Ref("hfield"), "Height field, for shape HField.")
     margin: float = field(default=0.0, doc="Distance below which contact is looked for, m.")
@@ -114,7 +114,7 @@ class Geometry(Struct):
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0), converter=QUATERNION, doc="Rotation in the link frame, xyzw, (4,)."
     )
-    physics_material: PhysicsMaterial = field(default_factory=PhysicsMaterial, doc="Material.")
+    physics_material: PhysicsMaterial = part(PhysicsMaterial, "Material.")
     position: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
     )
@@ -125,7 +125,7 @@ class Geometry(Struct):
     size: list[float] = field(
         default=(0.0, 0.0, 0.0), converter=Numbers(3, minimum=0.0), doc="Half sizes, m; see above."
     )
-    visual: GeomVisualAttrs = field(default_factory=GeomVisualAttrs, doc="Looks.")
+    visual: GeomVisualAttrs = part(GeomVisualAttrs, "Looks.")
     shell_inertia: bool = field(default=False, doc="Mass sits on the surface instead of in the volume.")
     fluid_coefficients: list[float] | None = field(
         default=None,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hints at what was probably meant."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from enum import auto
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.contact import ConstraintForceModel, default_force_model
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
@@ -140,9 +140,7 @@ class CoordinateFunction(Struct):
 class MotionTerm(Struct):
     """A term of the amount by which an axis of a custom joint moves: the product of its factors."""
 
-    factors: Parts[CoordinateFunction] = field(
-        default_factory=list[CoordinateFunction], doc="Functions of different coordinates."
-    )
+    factors: Parts[CoordinateFunction] = parts(CoordinateFunction, "Functions of different coordinates.")
 
 
 class MotionAxis(Struct):
@@ -161,9 +159,7 @@ class MotionAxis(Struct):
         doc="Axis in the joint frame before any motion, carried by the axes before it, (3,).",
     )
     angular: bool = field(default=True, doc="A rotation, else a translation.")
-    terms: Parts[MotionTerm] = field(
-        default_factory=list[MotionTerm], doc="The amount is their sum, rad or m."
-    )
+    terms: Parts[MotionTerm] = parts(MotionTerm, "The amount is their sum, rad or m.")
 
     @staticmethod
     def turn(axis: VectorLike, *terms: CoordinateFunction | tuple[CoordinateFunction, ...]) -> MotionAxis:
@@ -228,9 +224,7 @@ class FreeJoint(Struct):
     name: str | None = optional(Name("joint"), "Name.")
     damping: float = value(NON_NEGATIVE, 0.0, "Damping, N s/m and N m s/rad.")
     stiffness: float = value(NON_NEGATIVE, 0.0, "Spring to the initial pose, N/m and N m/rad.")
-    friction_damping: ImpedanceDamping = field(
-        default_factory=ImpedanceDamping, doc="Softness of the dry friction."
-    )
+    friction_damping: ImpedanceDamping = part(ImpedanceDamping, "Softness of the dry friction.")
 
 
 class Joint(Struct):
@@ -253,9 +247,7 @@ class Joint(Struct):
         converter=VECTOR3,
         doc="Axis in the link frame, (3,); need not be of unit length.",
     )
-    friction_damping: ImpedanceDamping = field(
-        default_factory=ImpedanceDamping, doc="Softness of the dry friction."
-    )
+    friction_damping: ImpedanceDamping = part(ImpedanceDamping, "Softness of the dry friction.")
     friction_loss: float = value(NON_NEGATIVE, 0.0, "Dry friction, N or N m.")
     limit_force: ConstraintForceModel = field(
         default_factory=default_force_model, doc="How the limits answer."
@@ -269,9 +261,7 @@ class Joint(Struct):
         doc="Limits, m or rad; a ball joint limits its angle by the upper one.",
     )
     ref_: float = field(default=0.0, doc="Coordinate of a revolute or slide joint at the drawn pose.")
-    spring_damper: SpringDamper | None = field(
-        default=None, converter=OptionalOf(Nested(SpringDamper)), doc="Spring and damper."
-    )
+    spring_damper: SpringDamper | None = optional(Nested(SpringDamper), "Spring and damper.")
     type_: Choice[JointType] = field(default=JointType.Revolute, doc="Which motion is free.")
     orientation: Array = field(
         default=(0.0, 0.0, 0.0, 1.0),
@@ -288,9 +278,9 @@ class Joint(Struct):
     distance_limit: Range = field(
         default_factory=Range, converter=RANGE, doc="Bounds of a distance joint, m."
     )
-    dofs: Parts[JointDof] = field(
-        default_factory=list[JointDof],
-        doc="Axes of a D6 joint; else empty, or one entry for each freedom that replaces the scalars above.",
+    dofs: Parts[JointDof] = parts(
+        JointDof,
+        "Axes of a D6 joint; else empty, or one entry for each freedom that replaces the scalars above.",
     )
     velocity_limit: float = value(LIMIT, math.inf, "Speed limit, m/s or rad/s.")
     acceleration_limit: float = value(LIMIT, math.inf, "Acceleration limit, m/s^2 or rad/s^2.")
@@ -303,9 +293,7 @@ class Joint(Struct):
         converter=OptionalOf(Numbers()),
         doc="Coordinates at which the joint is welded, quaternions xyzw; None lets it move.",
     )
-    motion: Parts[MotionAxis] = field(
-        default_factory=list[MotionAxis], doc="Successive axes of a custom joint, at most 6."
-    )
+    motion: Parts[MotionAxis] = parts(MotionAxis, "Successive axes of a custom joint, at most 6.")
 
     @property
     def sizes(self) -> tuple[int, int]:

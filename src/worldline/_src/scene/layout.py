@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which coordinates a scene has, and where they stand in a keyframe.
+"""Coordinate layout of a scene and its keyframes.
 
 Free bases come first (place, then xyzw), then all joints, both parents first in the order of the
 scene. A free base replaces the joints of its link; a ball joint replaces the other rotations of

@@ -105,13 +105,6 @@ def center_height(shape: ShapeType, size: Sequence[float], shell: bool = False) 
     return -(1.0 - base) * b / 3.0 - base * b
 
 
-def shape_moments(shape: ShapeType, size: Sequence[float], shell: bool = False) -> Array:
-    """Moments of inertia of a primitive of mass 1 about its centre of mass, m^2, (3,)."""
-    is_solid = shape not in _MASSLESS and shape_content(shape, size, shell) > 0.0
-    xx, yy, zz = _mean_squares(shape, size, shell) if is_solid else (0.0, 0.0, 0.0)
-    return np.array([yy + zz, xx + zz, xx + yy])
-
-
 def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple[float, float, float]:
     """Of a primitive that has a volume."""
     a, b, c = size
@@ -161,33 +154,22 @@ def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple
     return xx, yy, zz
 
 
+_ORIGIN: Final = np.zeros(3)
+_NO_TURN: Final = np.array((0.0, 0.0, 0.0, 1.0))
+_ORIGIN.setflags(write=False)
+
+
 def primitive(
     shape: ShapeType,
     size: Sequence[float],
+    position: Array = _ORIGIN,
+    rotation: Array = _NO_TURN,
     *,
     density: float = 1000.0,
     mass: float | None = None,
     shell: bool = False,
 ) -> MassProperties:
-    """Mass properties of a primitive in its own frame; a given mass replaces the density."""
-    if shape in _MASSLESS:
-        return NOTHING
-    total = density * shape_content(shape, size, shell) if mass is None else mass
-    center = np.array([0.0, 0.0, center_height(shape, size, shell)])
-    return MassProperties(total, center, np.diag(total * shape_moments(shape, size, shell)))
-
-
-def placed_primitive(
-    shape: ShapeType,
-    size: Sequence[float],
-    position: Array,
-    rotation: Array,
-    *,
-    density: float = 1000.0,
-    mass: float | None = None,
-    shell: bool = False,
-) -> MassProperties:
-    """A primitive seen from the frame in which it has the given pose: `placed` of `primitive`, quickly."""
+    """Mass properties of a primitive in the frame where it has this pose; a mass replaces the density."""
     if shape in _MASSLESS:
         return NOTHING
     content = shape_content(shape, size, shell)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""References have to name objects of a kind that can do what is asked of them.
+"""Validation of references: the kinds of objects that each may name.
 
 Sums of joint coordinates need joints with one coordinate, readings of a ball joint need a ball joint, and
 tendons lie around spheres and cylinders. The whole scene has to be known for that, so `validate` asks here

@@ -8,7 +8,7 @@ from enum import auto
 from typing import TYPE_CHECKING, TypedDict
 
 from worldline._src.keywords import shared_keywords
-from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import COUNT, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
@@ -150,7 +150,7 @@ class Layer(Struct):
 class Material(Struct):
     """How a surface looks."""
 
-    alpha_mode: AlphaMode = field(default_factory=AlphaMode.opaque, doc="Transparency.")
+    alpha_mode: AlphaMode = part(AlphaMode.opaque, "Transparency.")
     both_side: bool = field(default=False, doc="Show back faces.")
     cast_shadow: bool = field(default=True, doc="Casts shadows.")
     color: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
@@ -166,7 +166,7 @@ class Material(Struct):
     flip_tangent_u: bool = field(default=False, doc="Turn u of normal maps.")
     flip_tangent_v: bool = field(default=False, doc="Turn v of normal maps.")
     ior: float = value(POSITIVE, 1.0, "Index of refraction.")
-    layers: Parts[Layer] = field(default_factory=list[Layer], doc="More textures.")
+    layers: Parts[Layer] = parts(Layer, "More textures.")
     metallic: float = field(default=0.5, doc="0 for plastic to 1 for metal.")
     name: str = value(LABEL, "", "Name.")
     reflectance: float = field(default=0.0, doc="Strength of mirroring.")

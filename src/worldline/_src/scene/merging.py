@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a scene join when one scene is attached to another."""
+"""Merge rules for attaching one scene to another."""
 
 from __future__ import annotations
 

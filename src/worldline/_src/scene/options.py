@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.contact import ForceOverride
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
@@ -130,10 +130,8 @@ class CompileOptions(Struct):
 class SimulateOption(Struct):
     """Options of the simulation; those after `timestep` are Worldline's."""
 
-    coacd_strategy: CoACDConfig | None = field(
-        default=None,
-        converter=OptionalOf(Nested(CoACDConfig)),
-        doc="Decompose collision meshes this way; None uses one hull each.",
+    coacd_strategy: CoACDConfig | None = optional(
+        Nested(CoACDConfig), "Decompose collision meshes this way; None uses one hull each."
     )
     constraint_solver_iterations: int = value(COUNT, 100, "Iterations of the constraint solver at most.")
     constraint_solver_tolerance: float = value(NON_NEGATIVE, 0.001, "Residual at which the solver stops.")
@@ -210,7 +208,7 @@ class SimulateOption(Struct):
     compute_energy: bool = field(
         default=False, doc="Energy in each step; a World tells it whenever it is asked."
     )
-    policy: SimulationPolicy = field(default_factory=SimulationPolicy, doc="More choices.")
+    policy: SimulationPolicy = part(SimulationPolicy, "More choices.")
 
 
 def made_by_code(option: SimulateOption) -> SimulateOption:

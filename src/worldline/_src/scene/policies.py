@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Choices of a `worldline.simulation` world that the file format has no place for."""
+"""Options of a `worldline.simulation` World that other file formats do not have."""
 
 from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Choice, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Struct, field, optional, part, value
 from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import COUNT, NON_NEGATIVE, POSITIVE, Integer, Real
@@ -133,10 +133,10 @@ class SimulationPolicy(Struct):
         "Turn of a free body in a step from which on its momentum is kept, rad; below it the step takes "
         "the torque of the spin at its beginning.",
     )
-    multibody: MultibodyOptions = field(default_factory=MultibodyOptions, doc="Multibodies.")
-    deactivation: DeactivationOptions = field(default_factory=DeactivationOptions, doc="Sleeping.")
-    divergence: DivergenceOptions = field(default_factory=DivergenceOptions, doc="Diverging states.")
-    contact: ContactOptions = field(default_factory=ContactOptions, doc="Hard contact.")
+    multibody: MultibodyOptions = part(MultibodyOptions, "Multibodies.")
+    deactivation: DeactivationOptions = part(DeactivationOptions, "Sleeping.")
+    divergence: DivergenceOptions = part(DivergenceOptions, "Diverging states.")
+    contact: ContactOptions = part(ContactOptions, "Hard contact.")
     strict_solver_resolution: bool = field(default=False, doc="Refuse other methods than those asked for.")
     contact_sweeps: int = value(
         COUNT, 0, "Sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved."

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What refers to removed parts of a scene goes with them."""
+"""Pruning: removes references to removed parts of a scene."""
 
 from __future__ import annotations
 

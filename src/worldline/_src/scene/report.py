@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a file's content when it was read, or of a scene's when it was written.
+"""Reports of losses when a file is read or a scene is written.
 
 A reader notes what it approximated or left out, with the place it came from; nothing is dropped silently.
 A writer does the same for what its format cannot say. Strict loading turns those two kinds of entries into an

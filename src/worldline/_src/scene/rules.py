@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a valid scene needs beyond sound fields, object by object.
+"""Validation rules of scene objects beyond those of single fields.
 
 Each rule sees an object whose fields have the right types and ranges, and notes what does not fit
 together. Bounds of single fields stand with the fields, references and names with `validate`.

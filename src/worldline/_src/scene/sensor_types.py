@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What sensors look at, and which quantities they tell."""
+"""Sensor types: the objects that sensors observe, and the measured quantities."""
 
 from __future__ import annotations
 

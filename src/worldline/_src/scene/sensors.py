@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Sensors, by what they look at.
+"""Sensors, by the kind of object that they observe.
 
 Frame sensors measure motion, joint, actuator and tendon sensors their quantities, site sensors
 what happens at a place, contact sensors the touching of pairs. Noise, cut-off, period and delay
@@ -10,7 +10,7 @@ are Worldline's, as are all sensors after `TouchSensor`.
 from __future__ import annotations
 
 from worldline._src.scene import sensor_types as types
-from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.containers import ListOf
 from worldline._src.scene.kinds import NON_NEGATIVE, Integer
 from worldline._src.scene.texts import Name, Ref
@@ -83,7 +83,7 @@ class ContactSensor(Sensor):
     reduce: Choice[types.ContactSensorReduce] = field(
         default=types.ContactSensorReduce.None_, doc="Which contacts are kept when there are more."
     )
-    report: ContactSensorReport = field(default_factory=ContactSensorReport, doc="What.")
+    report: ContactSensorReport = part(ContactSensorReport, "What.")
 
 
 class ActuatorSensor(Sensor):
@@ -158,21 +158,19 @@ class ImuSensor(Sensor):
 class SensorSet(Struct):
     """All sensors of a scene."""
 
-    contact: Parts[ContactSensor] = field(default_factory=list[ContactSensor], doc="Contact sensors.")
-    frame: Parts[FrameSensor] = field(default_factory=list[FrameSensor], doc="Frame sensors.")
-    joint: Parts[JointSensor] = field(default_factory=list[JointSensor], doc="Joint sensors.")
-    subtree: Parts[SubtreeSensor] = field(default_factory=list[SubtreeSensor], doc="Subtree sensors.")
-    touch: Parts[TouchSensor] = field(default_factory=list[TouchSensor], doc="Touch sensors.")
-    actuator: Parts[ActuatorSensor] = field(default_factory=list[ActuatorSensor], doc="Actuator sensors.")
-    tendon: Parts[TendonSensor] = field(default_factory=list[TendonSensor], doc="Tendon sensors.")
-    site: Parts[SiteSensor] = field(default_factory=list[SiteSensor], doc="Site sensors.")
-    distance: Parts[DistanceSensor] = field(default_factory=list[DistanceSensor], doc="Distance sensors.")
-    inside: Parts[InsideSensor] = field(default_factory=list[InsideSensor], doc="Inside sensors.")
-    projection: Parts[CameraProjectionSensor] = field(
-        default_factory=list[CameraProjectionSensor], doc="Camera projection sensors."
-    )
-    world: Parts[WorldSensor] = field(default_factory=list[WorldSensor], doc="World sensors.")
-    imu: Parts[ImuSensor] = field(default_factory=list[ImuSensor], doc="Inertial units.")
+    contact: Parts[ContactSensor] = parts(ContactSensor, "Contact sensors.")
+    frame: Parts[FrameSensor] = parts(FrameSensor, "Frame sensors.")
+    joint: Parts[JointSensor] = parts(JointSensor, "Joint sensors.")
+    subtree: Parts[SubtreeSensor] = parts(SubtreeSensor, "Subtree sensors.")
+    touch: Parts[TouchSensor] = parts(TouchSensor, "Touch sensors.")
+    actuator: Parts[ActuatorSensor] = parts(ActuatorSensor, "Actuator sensors.")
+    tendon: Parts[TendonSensor] = parts(TendonSensor, "Tendon sensors.")
+    site: Parts[SiteSensor] = parts(SiteSensor, "Site sensors.")
+    distance: Parts[DistanceSensor] = parts(DistanceSensor, "Distance sensors.")
+    inside: Parts[InsideSensor] = parts(InsideSensor, "Inside sensors.")
+    projection: Parts[CameraProjectionSensor] = parts(CameraProjectionSensor, "Camera projection sensors.")
+    world: Parts[WorldSensor] = parts(WorldSensor, "World sensors.")
+    imu: Parts[ImuSensor] = parts(ImuSensor, "Inertial units.")
     order: list[str] = field(
         default_factory=list,
         converter=ListOf(Ref("sensor")),

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from worldline._src.scene.base import Parts, Struct, field, optional, value
+from worldline._src.scene.base import Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.geometry import GROUP
 from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE
@@ -23,19 +23,13 @@ class SpringLengthType(Variant):
 
 
 class _Tendon(Struct):
-    friction_damping: ImpedanceDamping = field(
-        default_factory=ImpedanceDamping, doc="Softness of the dry friction."
-    )
+    friction_damping: ImpedanceDamping = part(ImpedanceDamping, "Softness of the dry friction.")
     frictionloss: float = value(NON_NEGATIVE, 0.0, "Dry friction, N.")
     limit: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Limits of the length, m.")
-    limit_force: ImpedanceSpring = field(default_factory=ImpedanceSpring, doc="How the limits answer.")
+    limit_force: ImpedanceSpring = part(ImpedanceSpring, "How the limits answer.")
     name: str | None = optional(Name("tendon"), "Name.")
-    spring: StiffnessDamping | None = field(
-        default=None, converter=OptionalOf(Nested(StiffnessDamping)), doc="Spring toward its rest."
-    )
-    spring_length: SpringLengthType = field(
-        default_factory=SpringLengthType.automatic, doc="Where the spring is at rest."
-    )
+    spring: StiffnessDamping | None = optional(Nested(StiffnessDamping), "Spring toward its rest.")
+    spring_length: SpringLengthType = part(SpringLengthType.automatic, "Where the spring is at rest.")
     margin: float = field(default=0.0, doc="Distance from a limit at which it becomes active, m.")
     armature: float = value(NON_NEGATIVE, 0.0, "Inertia of its speed, kg.")
     actuator_force_limit: Range | None = field(
@@ -54,7 +48,7 @@ class JointTendonNode(Struct):
 class JointTendon(_Tendon):
     """A tendon whose length is a weighted sum of joint coordinates."""
 
-    joints: Parts[JointTendonNode] = field(default_factory=list[JointTendonNode], doc="Joints and weights.")
+    joints: Parts[JointTendonNode] = parts(JointTendonNode, "Joints and weights.")
 
 
 class TendonPathNode(Variant):
@@ -74,7 +68,7 @@ class TendonPathNode(Variant):
 class SpatialTendon(_Tendon):
     """A tendon along the shortest path through sites and around geoms."""
 
-    path: Parts[TendonPathNode] = field(default_factory=list[TendonPathNode], doc="The path.")
+    path: Parts[TendonPathNode] = parts(TendonPathNode, "The path.")
     width: float = value(NON_NEGATIVE, 0.003, "Drawn radius, m.")
     material: str | None = optional(Ref("material"), "Name of a material asset.")
     rgba: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
@@ -83,5 +77,5 @@ class SpatialTendon(_Tendon):
 class TendonSet(Struct):
     """All tendons of a scene."""
 
-    joint_tendons: Parts[JointTendon] = field(default_factory=list[JointTendon], doc="Sums of coordinates.")
-    spatial_tendons: Parts[SpatialTendon] = field(default_factory=list[SpatialTendon], doc="Paths in space.")
+    joint_tendons: Parts[JointTendon] = parts(JointTendon, "Sums of coordinates.")
+    spatial_tendons: Parts[SpatialTendon] = parts(SpatialTendon, "Paths in space.")

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from worldline._src.scene.base import Struct, field, optional, value
+from worldline._src.scene.base import Struct, field, optional, part, value
 from worldline._src.scene.containers import Nested
 from worldline._src.scene.contexts import Probe, Rejected, Source
 from worldline._src.scene.kinds import BOUND, NON_NEGATIVE, REAL, Kind, describe, is_list, to_float
@@ -133,11 +133,10 @@ class Impedance(Struct):
 class ImpedanceSpring(Struct):
     """A soft constraint: a spring and damper whose effect is scaled by an impedance."""
 
-    spring: StiffnessDamping = field(
-        default_factory=StiffnessDamping,
-        doc="Stiffness, 1/s^2, and damping, 1/s, of the reference acceleration.",
+    spring: StiffnessDamping = part(
+        StiffnessDamping, "Stiffness, 1/s^2, and damping, 1/s, of the reference acceleration."
     )
-    impedance: Impedance = field(default_factory=Impedance, doc="Impedance profile.")
+    impedance: Impedance = part(Impedance, "Impedance profile.")
     direct: bool = field(
         default=False,
         doc="Where two meet, the smaller coefficients count instead of weighted time constants, and those are"

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a scene is shown: lights that belong to no place, fog, colours, and what was measured of it."""
+"""Visual options of a scene: ambient light, fog, colours, rendering quality, statistics."""
 
 from __future__ import annotations
 
 from enum import auto
 
-from worldline._src.scene.base import Choice, Parts, Struct, field, optional, value
+from worldline._src.scene.base import Choice, Parts, Struct, field, optional, part, parts, value
 from worldline._src.scene.containers import OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import COUNT, NON_NEGATIVE, REAL
@@ -70,7 +70,7 @@ class ToneMapping(Struct):
 class Visual(Struct):
     """Options of rendering."""
 
-    ambient_light: AmbientLight = field(default_factory=AmbientLight, doc="Ambient light.")
+    ambient_light: AmbientLight = part(AmbientLight, "Ambient light.")
     bv_color: list[float] = field(
         default=(0.0, 1.0, 0.0, 0.5), converter=_RGBA, doc="RGBA of bounding volumes."
     )
@@ -83,15 +83,15 @@ class Visual(Struct):
     fog_end: float = value(NON_NEGATIVE, 5000.0, "Fog is full here, m.")
     fog_start: float = value(NON_NEGATIVE, 5000.0, "Fog begins here, m.")
     haze: list[float] | None = field(default=None, converter=OptionalOf(_RGBA), doc="RGBA at the horizon.")
-    head_light: HeadLight = field(default_factory=HeadLight, doc="Light of the camera.")
+    head_light: HeadLight = part(HeadLight, "Light of the camera.")
     joint_color: list[float] = field(default=(0.2, 0.6, 0.8, 1.0), converter=_RGBA, doc="RGBA of joints.")
     no_frustum_cull: bool = field(default=False, doc="Draw what is out of view.")
     oit: bool = field(default=False, doc="Transparency whatever the order.")
-    probes: Parts[Probe] = field(default_factory=list[Probe], doc="Reflection probes.")
+    probes: Parts[Probe] = parts(Probe, "Reflection probes.")
     shadow_size: int = value(COUNT, 4096, "Size of shadow maps, pixels.")
     ssao: bool = field(default=False, doc="Ambient occlusion.")
-    ssgi: SsgiSettings = field(default_factory=SsgiSettings, doc="Indirect light.")
-    tonemapping: ToneMapping = field(default_factory=ToneMapping, doc="Tone mapping.")
+    ssgi: SsgiSettings = part(SsgiSettings, "Indirect light.")
+    tonemapping: ToneMapping = part(ToneMapping, "Tone mapping.")
     z_far: float = value(NON_NEGATIVE, 50.0, "Far plane, m.")
     z_near: float = value(NON_NEGATIVE, 0.01, "Near plane, m.")
 

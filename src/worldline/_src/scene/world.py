@@ -12,7 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.scene import compose, freezing
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.asset_specs import AssetSpecs
-from worldline._src.scene.base import Parts, Struct, clone, field, value
+from worldline._src.scene.base import Parts, Struct, clone, field, part, parts, value
 from worldline._src.scene.bodies import Frame, Hierarchy, Multibody
 from worldline._src.scene.cameras import FreeCamera
 from worldline._src.scene.closures import (
@@ -71,52 +71,40 @@ class World(Struct):
         True
     """
 
-    actuators: Parts[Actuator] = field(
-        default_factory=list[Actuator], doc="Actuators, in the order of the control vector."
-    )
-    assets: AssetSpecs = field(default_factory=AssetSpecs, doc="Meshes, materials, textures.")
-    collision_ignores: CollisionIgnores = field(
-        default_factory=CollisionIgnores, doc="Pairs that never touch."
-    )
-    compile_options: CompileOptions = field(default_factory=CompileOptions, doc="Compiler options.")
-    equality_constraint_set: EqualityConstraintSet = field(
-        default_factory=EqualityConstraintSet, doc="Equality constraints."
-    )
-    free_camera: FreeCamera = field(default_factory=FreeCamera, doc="Start of the viewer's camera.")
-    hierarchy: Hierarchy = field(default_factory=Hierarchy, doc="Bodies, and fixed things.")
-    keyframes: Parts[Keyframe] = field(default_factory=list[Keyframe], doc="Saved states.")
+    actuators: Parts[Actuator] = parts(Actuator, "Actuators, in the order of the control vector.")
+    assets: AssetSpecs = part(AssetSpecs, "Meshes, materials, textures.")
+    collision_ignores: CollisionIgnores = part(CollisionIgnores, "Pairs that never touch.")
+    compile_options: CompileOptions = part(CompileOptions, "Compiler options.")
+    equality_constraint_set: EqualityConstraintSet = part(EqualityConstraintSet, "Equality constraints.")
+    free_camera: FreeCamera = part(FreeCamera, "Start of the viewer's camera.")
+    hierarchy: Hierarchy = part(Hierarchy, "Bodies, and fixed things.")
+    keyframes: Parts[Keyframe] = parts(Keyframe, "Saved states.")
     name: str = value(TEXT, "", "Name of the scene.")
-    sensors: SensorSet = field(default_factory=SensorSet, doc="Sensors.")
-    simulate_option: SimulateOption = field(default_factory=SimulateOption, doc="Options.")
+    sensors: SensorSet = part(SensorSet, "Sensors.")
+    simulate_option: SimulateOption = part(SimulateOption, "Options.")
     source_path: str | None = field(
         default=None,
         converter=OptionalOf(TEXT),
         doc="File the scene came from, absolute; relative asset paths start at its directory.",
         compared=False,
     )
-    statistic: SceneStatistic = field(default_factory=SceneStatistic, doc="Size of the scene.")
-    tendon_set: TendonSet = field(default_factory=TendonSet, doc="Tendons.")
-    visual: Visual = field(default_factory=Visual, doc="Rendering.")
-    loop_closures: Parts[LoopClosure] = field(default_factory=list[LoopClosure], doc="Closures of loops.")
-    couplers: Parts[JointCoupler] = field(default_factory=list[JointCoupler], doc="Gears between joints.")
-    distance_springs: Parts[DistanceSpring] = field(
-        default_factory=list[DistanceSpring], doc="Springs in space."
+    statistic: SceneStatistic = part(SceneStatistic, "Size of the scene.")
+    tendon_set: TendonSet = part(TendonSet, "Tendons.")
+    visual: Visual = part(Visual, "Rendering.")
+    loop_closures: Parts[LoopClosure] = parts(LoopClosure, "Closures of loops.")
+    couplers: Parts[JointCoupler] = parts(JointCoupler, "Gears between joints.")
+    distance_springs: Parts[DistanceSpring] = parts(DistanceSpring, "Springs in space.")
+    ground_points: Parts[GroundPoint] = parts(GroundPoint, "Points of links on a ground plane.")
+    joints: Parts[WorldJoint] = parts(WorldJoint, "Joints beside the trees.")
+    frames: Parts[Frame] = parts(Frame, "Named frames.")
+    multibodies: Parts[Multibody] = parts(
+        Multibody, "Multibodies of a simulation whose bodies do not tell all."
     )
-    ground_points: Parts[GroundPoint] = field(
-        default_factory=list[GroundPoint], doc="Points of links on a ground plane."
+    contact_pairs: Parts[ContactPair] = parts(ContactPair, "Pairs with own contact.")
+    differentiable_parameters: Parts[DifferentiableParameter] = parts(
+        DifferentiableParameter, "Parameters that derivatives are taken against."
     )
-    joints: Parts[WorldJoint] = field(default_factory=list[WorldJoint], doc="Joints beside the trees.")
-    frames: Parts[Frame] = field(default_factory=list[Frame], doc="Named frames.")
-    multibodies: Parts[Multibody] = field(
-        default_factory=list[Multibody], doc="Multibodies of a simulation whose bodies do not tell all."
-    )
-    contact_pairs: Parts[ContactPair] = field(
-        default_factory=list[ContactPair], doc="Pairs with own contact."
-    )
-    differentiable_parameters: Parts[DifferentiableParameter] = field(
-        default_factory=list[DifferentiableParameter], doc="Parameters that derivatives are taken against."
-    )
-    custom: CustomData = field(default_factory=CustomData, doc="Data of the user.")
+    custom: CustomData = part(CustomData, "Data of the user.")
 
     @property
     def report(self) -> Report:

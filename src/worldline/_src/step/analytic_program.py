@@ -257,18 +257,25 @@ def _solve_stiff(lin, factors, first, at, transposed, x_io):
 
 
 @inline
+def _linear_step(header, size):
+    """The step as it was linearized, for a state of `size` numbers: factors, groups, time step, residual."""
+    lin, groups = s.linear_of(header), s.grouping_of(header)
+    tm, tc, td = _trees(header)
+    h = step_view(tm, tc, td).time_step[0]
+    slopes = matrix(address_as(header[s.ACTIVATED], float64), 0, max(size - 2 * header[s.NV], 1), DOUBLES)
+    return lin, groups, h, _residual_step(header, lin, groups, h), slopes
+
+
+@inline
 def _columns(header, terms, values, x, y, out):
     """All rows of columns."""
     actuators = matrix(address_as(header[ACTUATORS], int64), 0, header[ACTUATOR_COUNT], 3)
     turns = matrix(address_as(header[TURNS], int64), 0, header[TURN_COUNT], 2)
     links = vector(address_as(header[LINKS], int64), 0, header[LINK_COUNT])
     nv, columns, numbers = header[s.NV], out.shape[1], address_as(header[s.NUMBERS], float64)
-    lin, groups = s.linear_of(header), s.grouping_of(header)
-    order, place = groups.order, groups.place
+    lin, groups, h, off, slopes = _linear_step(header, out.shape[0])
     tm, tc, td = _trees(header)
-    h = step_view(tm, tc, td).time_step[0]
-    off, activations = _residual_step(header, lin, groups, h), out.shape[0] - 2 * nv
-    slopes = matrix(address_as(header[s.ACTIVATED], float64), 0, max(activations, 1), DOUBLES)
+    order, place = groups.order, groups.place
 
     # x = dr, y = d(M w)
     for i in range(nv):
@@ -414,12 +421,8 @@ def _pull_back(header, g, x, y, state):
     actuators = matrix(address_as(header[ACTUATORS], int64), 0, header[ACTUATOR_COUNT], 3)
     turns = matrix(address_as(header[TURNS], int64), 0, header[TURN_COUNT], 2)
     nv, numbers = header[s.NV], address_as(header[s.NUMBERS], float64)
-    lin, groups = s.linear_of(header), s.grouping_of(header)
+    lin, groups, h, off, slopes = _linear_step(header, g.shape[0])
     order, place = groups.order, groups.place
-    tm, tc, td = _trees(header)
-    h = step_view(tm, tc, td).time_step[0]
-    off, activations = _residual_step(header, lin, groups, h), g.shape[0] - 2 * nv
-    slopes = matrix(address_as(header[s.ACTIVATED], float64), 0, max(activations, 1), DOUBLES)
 
     # through q' = q + h v'
     v = address_as(header[s.END_V], float64)
@@ -478,7 +481,7 @@ def _pull_back(header, g, x, y, state):
                 state[j] += y[p] * lin.dMw[order[p], j]
 
     # actuators
-    for k in range(activations):
+    for k in range(g.shape[0] - 2 * nv):
         state[2 * nv + k] = 0.0
     for u in range(actuators.shape[0]):
         d, rank, at = actuators[u, 0], actuators[u, 1], actuators[u, 2]

@@ -48,13 +48,13 @@ from worldline._src.step.reaching import contacts_of, pairs_of
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 
-(TREE_M, TREE_C, TREE_D, ROW_M, ROW_C, ROW_ARGS, ROW_D, HIT_M, HIT_D, HIT_DUALS) = range(10)
+(TREE_M, TREE_C, TREE_D, ROW_M, ROW_C, ROW_ARGS, ROW_D, CONTACT_M, CONTACT_D, CONTACT_DUALS) = range(10)
 (NUMBERS, GROUPS, START_V, END_V, SOLVED, ACTIVATED, CONTACT_MAKER, IS_DAMPED) = range(10, 18)
 (NV, NLINK, BIT, WITHOUT, COUNTS, IS_STIFF) = range(18, 24)
 HEADER = 24
-"""Integers of the header: addresses of arenas and arrays, plain ones but for ROW_D and HIT_DUALS; which maker
-of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced, whether contacts
-obey Coulomb's law."""
+"""Integers of the header: addresses of arenas and arrays, plain ones but for ROW_D and CONTACT_DUALS; which
+maker of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced, whether
+contacts obey Coulomb's law."""
 
 GROUP = 5
 """Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices
@@ -332,8 +332,8 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
 @stage
 def displace_bodies(m, c, args, d):
     """poses of bodies -> the same in dual numbers, along unit rotations and translations."""
-    hm, X = memory.address_as(m[HIT_M], int64), memory.address_as(m[HIT_D], float64)
-    duals = memory.address_as(m[HIT_DUALS], float64)
+    hm, X = memory.address_as(m[CONTACT_M], int64), memory.address_as(m[CONTACT_D], float64)
+    duals = memory.address_as(m[CONTACT_DUALS], float64)
     count, at = hm[_NBODY], hm[_BODY_X]
     row_m, row_c, row_args = (
         memory.address_as(m[ROW_M], int64),
@@ -387,7 +387,7 @@ def _contact_rows(header, m, c, args, d):
         views.chain_view(tm, tc, td),
         t.weight_view(m, c, args, d),
     )
-    hm, X = memory.address_as(header[HIT_M], int64), memory.address_as(header[HIT_D], float64)
+    hm, X = memory.address_as(header[CONTACT_M], int64), memory.address_as(header[CONTACT_D], float64)
     touching = contacts.Touching(
         chain.dof_parent,
         chain.link_last,

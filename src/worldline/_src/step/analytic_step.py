@@ -266,10 +266,7 @@ class AnalyticStep(dual_step.DualStep):
                 self._copy_integers(self._block.args, self._args, plain)
                 plain += self._redirect
                 self.solves.append(dual_step.solve_of(sim))
-                plain += self.solves[-1].before
-            plain.append((dual_step.CALL, stage.address(float64), place, 0))
-            if stage is solve_islands:
-                plain += self.solves[-1].after
+            plain += dual_step.plain_call(stage, place, self.solves)
             if stage is narrow_sort:
                 self._copy_integers(sim.sets[COLLISION][2], self._collision_args, plain)
                 plain += self._redirect_links
@@ -359,11 +356,11 @@ class AnalyticStep(dual_step.DualStep):
         if "contact_rows" in makers:
             h[s.CONTACT_MAKER] = makers.index("contact_rows")
         if constraints.collision is not None:
-            h[s.HIT_M], h[s.HIT_D] = (
+            h[s.CONTACT_M], h[s.CONTACT_D] = (
                 address_of(constraints.collision.m),
                 address_of(constraints.collision.d),
             )
-            h[s.HIT_DUALS] = int(self._sets[COLLISION, 3])
+            h[s.CONTACT_DUALS] = int(self._sets[COLLISION, 3])
 
     # ---- derivatives
 

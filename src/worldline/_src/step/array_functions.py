@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What functions of a Model and arrays have in common: their keywords, and the check of the Model."""
+"""Common keywords of functions of a Model and arrays, and the check of the Model."""
 
 from __future__ import annotations
 

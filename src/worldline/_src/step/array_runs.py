@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of arenas that are copied or compared together, in one call of compiled code."""
+"""Copies and comparisons of several pieces of arenas in one call of compiled code."""
 
 from __future__ import annotations
 

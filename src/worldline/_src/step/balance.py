@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Balance: where the ground must push, and how far that is from where it can.
+"""Balance: zero moment point, support polygon, and the margin between them.
 
 What stands on the ground is pushed there by one wrench. The zero moment point is where on a level plane its
 moment has no level part [Vukobratovic, Stepanenko 1972]; feet can give it only inside the convex hull of the

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage that solves a large island by rows of two trees each.
+"""Solver stage of large islands, whose rows touch at most two trees.
 
 The stages that make rows and mass matrices are those of other islands. They are called for one contact, one
 constraint or one tree at a time, as if it were the island, so that a row has the columns of its two trees

@@ -248,10 +248,7 @@ class ColumnStep(dual_step.DualStep):
             if stage is solve_islands:
                 self._hand_over_rows(plain, parts)
                 self.solves.append(dual_step.solve_of(sim))
-                plain += self.solves[-1].before
-            plain.append((dual_step.CALL, stage.address(float64), place, 0))
-            if stage is solve_islands:
-                plain += self.solves[-1].after
+            plain += dual_step.plain_call(stage, place, self.solves)
             if stage is narrow_sort:
                 once: list[dual_step.Operation] = []
                 again: list[dual_step.Operation] = []

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Forward dynamics under constraints of accelerations, and the matrix that couples their forces.
+"""Constrained forward dynamics, and the Delassus matrix of its constraints.
 
 Gauss' principle as a saddle-point problem: M a - J^T f = tau - bias with J a = gamma. The articulated-body
 method gives free accelerations and the answers M^-1 J^T to unit forces, row by row in O(n); what is left is

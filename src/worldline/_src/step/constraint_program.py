@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the constraints of a world need of a step; `step_table.py` says which stages do it."""
+"""Step requirements of the constraints of a world; `step_table.py` selects stages by them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class ConstraintProgram:
         )
 
     @property
-    def relieves(self) -> bool:
+    def compensates_gravity(self) -> bool:
         """Whether gravity compensation of some joint is an actuator force."""
         return bool(self.column.dof_gravcomp.any())
 
@@ -108,7 +108,7 @@ class ConstraintProgram:
     def parts_needed(self) -> tuple[str, ...]:
         """What a step of the trees alone does not do, in words."""
         found = [what for size, what in _PARTS.items() if self.sizes[size]]
-        return (*found, "gravity compensation by actuators") if self.relieves else tuple(found)
+        return (*found, "gravity compensation by actuators") if self.compensates_gravity else tuple(found)
 
     @property
     def has_loops_only(self) -> bool:
@@ -203,7 +203,7 @@ class ConstraintProgram:
             transmissions=self._moving,
             adhesion=self._sticks,
             actuators=self.drives,
-            actuated_gravity_compensation=self.relieves,
+            actuated_gravity_compensation=self.compensates_gravity,
             activations=sizes["na"] > 0,
             closed_loops=sizes["nloop"] > 0,
             hard_limits=self.stops_hard,

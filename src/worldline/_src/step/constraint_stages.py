@@ -31,12 +31,8 @@ class Motion(NamedTuple):
     a: Any
 
 
-# fmt: off
-actuator_forces = constraint_stage.of(actuation.actuator_forces,
-    "q, v, controls, activations -> tau grows by the forces of actuators.")
-advance_activations = constraint_stage.of(actuation.advance_activations,
-    "activations, their rates -> activations a step later.")
-# fmt: on
+actuator_forces = constraint_stage.of(actuation.actuator_forces)
+advance_activations = constraint_stage.of(actuation.advance_activations)
 
 
 @constraint_stage
@@ -52,18 +48,15 @@ def activations_second(act, h):
     actuation.next_activation_part(2.0, 0.5 * h, act)
 
 
-# fmt: off
-activations_third = constraint_stage.of(actuation.next_activation_part,
-    "rates of the third part -> activations of the fourth part, a whole step on.",
-    name="activations_third", weight=2.0, reach="h")
-activations_last = constraint_stage.of(actuation.join_activation_parts,
-    "rates of the fourth part -> activations of the start, their mean rates.", name="activations_last")
-collision_poses = constraint_stage.of(body_matrices.body_matrices,
-    "link poses -> poses of bodies in the collision tables.",
-    name="collision_poses", rows="body_link", X="collision_bodies")
-friction_rows = constraint_stage.of(friction.friction_rows, "v -> rows of dry friction.", v="island_v")
-limit_rows = constraint_stage.of(limits.limit_rows, "q, v -> rows of limits.", v="island_v")
-# fmt: on
+activations_third = constraint_stage.of(
+    actuation.next_activation_part, name="activations_third", weight=2.0, reach="h"
+)
+activations_last = constraint_stage.of(actuation.join_activation_parts, name="activations_last")
+collision_poses = constraint_stage.of(
+    body_matrices.body_matrices, name="collision_poses", rows="body_link", X="collision_bodies"
+)
+friction_rows = constraint_stage.of(friction.friction_rows, v="island_v")
+limit_rows = constraint_stage.of(limits.limit_rows, v="island_v")
 
 
 @constraint_stage
@@ -82,11 +75,7 @@ def contact_rows(contacts, bodies, shapes, island, island_v, a, rows, notes, fra
     row_kernels.contact_rows(contacts, bodies, shapes, island, Motion(island_v, a), rows, notes, frames)
 
 
-# fmt: off
-solve_rows = constraint_stage.of(solving.solve_rows,
-    "M, a, rows of an island -> a with constraints, forces of rows, generalized constraint forces.",
-    prescribed="a_target", island_io="island_rows")
-# fmt: on
+solve_rows = constraint_stage.of(solving.solve_rows, prescribed="a_target", island_io="island_rows")
 
 
 @constraint_stage

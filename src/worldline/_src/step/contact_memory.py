@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a step leaves for the next one beside the state: contacts of the last step, who sleeps, dual forces.
+"""Warm-start data of the next step: contacts of the last one, sleeping trees, dual forces.
 
 Coordinates, velocities and accelerations alone would go on awake: bodies at rest would be solved again where
 the World that was saved does not touch them, and the forces that hold sleepers would be lost.

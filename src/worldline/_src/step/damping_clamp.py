@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Dampers of limits and contacts that a step cannot follow are weakened to what it can.
+"""Damping clamp: keeps damping times time step of limits and contacts at most 1.
 
 The impedance model asks for an acceleration -d v over a step h: with d h above 2 every step turns the
 velocity round and makes it larger. Where the description wants dampers clamped, d h stays at 1, which ends

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a step that run in dual numbers alone.
+"""Stages of differentiated steps that run only in dual numbers.
 
 `differentiate_islands` takes the place of `solve_islands`: rows of every island are made by the same stages,
 and their solution, which the step found, is differentiated implicitly. `relax_islands` does so with relaxed

@@ -174,8 +174,8 @@ def _three(
 
 def _dynamics_columns(model: Model, program: Program, operands: tuple[VectorLike, ...]) -> list[Array]:
     """Derivatives of inverse or forward dynamics, column by column."""
-    if model.is_relieved:
-        program = programs.RELIEVED[id(program)]
+    if model.compensates_gravity:
+        program = programs.COMPENSATED[id(program)]
     return _columns(model, program, operands, (model.joint_dof_count,), WITH_GRAVITY)
 
 
@@ -243,7 +243,7 @@ def integration_derivatives(
 
 def is_analytic(model: Model) -> bool:
     """Whether `kernels/rnea_derivatives.py` has all that acts on the joints of a model."""
-    if model.is_relieved or model.arenas.sizes["nbend"]:
+    if model.compensates_gravity or model.arenas.sizes["nbend"]:
         return False
     if model.joint_coord_count == model.joint_dof_count:
         return True
@@ -309,7 +309,7 @@ ANALYTIC_PROGRAMS = (_INVERSE_DYNAMICS, _FORWARD_DYNAMICS, _KINEMATICS, _CENTROI
 PROGRAMS = (
     programs.INVERSE_DYNAMICS,
     programs.FORWARD_DYNAMICS,
-    *programs.RELIEVED.values(),
+    *programs.COMPENSATED.values(),
     programs.LINK_VELOCITIES,
     programs.LINK_ACCELERATIONS,
     programs.MOMENTUM,

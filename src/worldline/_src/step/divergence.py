@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""When a step has diverged, and what happens then.
+"""Divergence: detection after a step, and the policy that follows.
 
 After every step each coordinate, velocity, acceleration and activation must be at most the divergence limit,
 1e10 in SI units unless it is set otherwise, and generalized forces must be finite. Squares of such numbers

@@ -199,6 +199,12 @@ def solve_of(sim: Simulation) -> Solves:
     return Solves(before, after, found, settled, (smooth, guess))
 
 
+def plain_call(stage: Stage, place: int, solves: list[Solves]) -> list[Operation]:
+    """A stage in plain numbers, with the operations around the last of `solves` when it is one."""
+    call = (CALL, stage.address(float64), place, 0)
+    return [*solves[-1].before, call, *solves[-1].after] if stage is solve_islands else [call]
+
+
 def obeys_coulomb(constraints: Constraints) -> bool:
     """Whether a contact may have De Saxce's correction: all laws but the impedance model."""
     column = constraints.column

@@ -126,8 +126,8 @@ def _with_wrenches(
     program = programs_of[wrenches is not None]
     if wrenches is not None:
         operands = (*operands, wrenches)
-    if model.is_relieved:
-        program = programs.RELIEVED[id(program)]
+    if model.compensates_gravity:
+        program = programs.COMPENSATED[id(program)]
     return evaluate(model, program, operands, (model.joint_dof_count,), args=WITH_GRAVITY, **keywords)
 
 
@@ -163,7 +163,7 @@ def passive_forces(model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpa
         Shape ([worlds,] joint_dof_count) [N, N m].
     """
     shape = (model.joint_dof_count,)
-    program = programs.PASSIVE_FORCES_RELIEVED if model.is_relieved else programs.PASSIVE_FORCES
+    program = programs.PASSIVE_FORCES_COMPENSATED if model.compensates_gravity else programs.PASSIVE_FORCES
     return evaluate(model, program, (q, qd), shape, **keywords)
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How the time of work that has an order went: nodes, who ran them and when."""
+"""Execution profiles of task graphs: nodes, their workers, start and end times."""
 
 from __future__ import annotations
 

@@ -332,7 +332,7 @@ class FixedConstraints(Constraints):
             found.append("tendons that no degree of freedom moves")
         if (self.column.act_hold[:, 0] != LINEAR).any():
             found.append("actuators of anything but joints that turn about or slide along an axis")
-        if self.relieves:
+        if self.compensates_gravity:
             found.append("gravity compensation by actuators")
         if self.option.noslip_iterations:
             found.append("sweeps against slip (noslip_iterations)")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a step of several worlds at once that a step of one world has no use for.
+"""Stages of the fixed layout: constraint solvers and implicit damping of worlds in lanes.
 
 Rows are made by the stages of `constraint_stages.py`, which know no scalar; what is different is that there
 are no islands and that all worlds share one list of rows.
@@ -89,30 +89,13 @@ def begin_fixed_solve(args, counter, layout, option, n, a, made):
     solving.begin_solve(layout, option, n, a, made)
 
 
-# fmt: off
-newton_fixed_rows = fixed_stage.of(solving.newton_plain,
-    "M, a, plain rows -> a with constraints and their forces, where Newton's method finds them.",
-    name="newton_fixed_rows")
-newton_fixed_cones = fixed_stage.of(solving.newton_cones,
-    "M, L, a, rows with cones -> a with constraints and their forces, where Newton's method finds them.",
-    name="newton_fixed_cones")
+newton_fixed_rows = fixed_stage.of(solving.newton_plain, name="newton_fixed_rows")
+newton_fixed_cones = fixed_stage.of(solving.newton_cones, name="newton_fixed_cones")
 newton_fixed_coulomb = fixed_stage.of(
-    solving.newton_coulomb,
-    "M, L, a, rows with cones of Coulomb's law -> a with constraints and their forces, where Newton's method "
-    "finds them.",
-    name="newton_fixed_coulomb",
-    gravity="slip_gravity",
+    solving.newton_coulomb, name="newton_fixed_coulomb", gravity="slip_gravity"
 )
-sweep_fixed_rows = fixed_stage.of(solving.sweep_rows,
-    "L, a, rows -> a with constraints and their forces, in worlds that are not solved.",
-    name="sweep_fixed_rows")
-begin_fixed_restitution = fixed_stage.of(solving.begin_restitution,
-    "a, forces -> worlds that gain energy, to be solved without restitution.", name="begin_fixed_restitution")
-end_fixed_restitution = fixed_stage.of(solving.end_restitution,
-    "a, forces with and without restitution -> those between that gain no energy.",
-    name="end_fixed_restitution")
-end_fixed_solve = fixed_stage.of(solving.end_solve,
-    "forces -> forces for the next step.", name="end_fixed_solve")
-damp_fixed = constraint_stage.of(damp_all,
-    "a, M -> a with joint damping taken at the end of the step.", name="damp_fixed", work_out="dof_u")
-# fmt: on
+sweep_fixed_rows = fixed_stage.of(solving.sweep_rows, name="sweep_fixed_rows")
+begin_fixed_restitution = fixed_stage.of(solving.begin_restitution, name="begin_fixed_restitution")
+end_fixed_restitution = fixed_stage.of(solving.end_restitution, name="end_fixed_restitution")
+end_fixed_solve = fixed_stage.of(solving.end_solve, name="end_fixed_solve")
+damp_fixed = constraint_stage.of(damp_all, name="damp_fixed", work_out="dof_u")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""One world in lanes of a model whose parameters change, kept up to date without a new layout.
+"""Parameter updates of a model in lanes, without a new layout.
 
 Drawing parameters for thousands of worlds replaces arrays of one Model again and again. Laying out its
 constraints takes some twenty times as long as taking over the arrays that were replaced.

@@ -184,7 +184,7 @@ def variational_solve(
         active = move.solver_report[1]
         variational.measure(solver_options, a, mom.dof_f, h, v, move)
         bound = variational.longest_step(v)
-        # where the matrix changes, steps that it was told nothing of are as good as any that mixing knows
+        # where the matrix changes, unreported steps are as good as any that mixing knows
         anderson.mix(0 if touches else iteration, a, mom.dof_gap, bound, mixing, mom.dof_gap)
         variational.advance(active, mom.dof_gap, h, move.displacement)
         iteration += 1

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Work of several threads that an interrupt does not tear apart."""
+"""Interrupts during work on several threads: raised after all threads have finished."""
 
 from __future__ import annotations
 

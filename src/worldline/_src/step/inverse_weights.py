@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse inertias that constraint rows see, taken once at the start position.
+"""Inverse inertias of constraint rows at the initial position, for their regularizers.
 
 Soft constraints scale their regularizer by the inverse inertia of what they act on. The exact one changes
 with the pose; this estimate does not, which keeps the meaning of their parameters the same everywhere.

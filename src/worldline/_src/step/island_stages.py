@@ -384,16 +384,9 @@ def mass_of_island(chain, dof, tree, inertia, pos, tree_span, tree_links, island
     mass.island_mass(MassTrees(chain, dof, tree, inertia, pos, tree_span, tree_links), island, crb, M)
 
 
-mass_of_trees = constraint_stage.of(
-    mass.tree_masses, "poses, composites -> M of every tree.", name="mass_of_trees", trees_out="tree_masses"
-)
-gather_mass = constraint_stage.of(mass.gather_mass, "M of the trees -> M of an island.", trees="tree_masses")
-solve_boxed = constraint_stage.of(
-    boxed.solve_boxed,
-    "M, a, rows of an island -> the same as `solve_rows`, by pivoting.",
-    prescribed="a_target",
-    island_io="island_rows",
-)
+mass_of_trees = constraint_stage.of(mass.tree_masses, name="mass_of_trees", trees_out="tree_masses")
+gather_mass = constraint_stage.of(mass.gather_mass, trees="tree_masses")
+solve_boxed = constraint_stage.of(boxed.solve_boxed, prescribed="a_target", island_io="island_rows")
 
 
 @constraint_stage
@@ -404,13 +397,9 @@ def solve_swept(chain, a_target, memory, island_rows, work, sweeps, solution, re
     solve.give_back(chain, solution, a)
 
 
-wake_disturbed = constraint_stage.of(
-    sleeping.wake_disturbed, "forces on bodies, commands, actuators -> who is awake.", speed="v_target"
-)
-rest_in_place = constraint_stage.of(
-    sleeping.rest_in_place, "who sleeps -> no displacement and no momenta of them."
-)
-fall_asleep = constraint_stage.of(sleeping.fall_asleep, "v -> who sleeps, v of those zero.", island="islands")
+wake_disturbed = constraint_stage.of(sleeping.wake_disturbed, speed="v_target")
+rest_in_place = constraint_stage.of(sleeping.rest_in_place)
+fall_asleep = constraint_stage.of(sleeping.fall_asleep, island="islands")
 
 
 @stage

@@ -237,7 +237,7 @@ def _require_same_structure(sim: LaneSimulation, other: LaneSimulation, plans: l
     mine, theirs = _integers(sim), _integers(other)
     for what, one in mine.items():
         if not np.array_equal(one, theirs[what]):
-            raise CapabilityError(f"worlds in lanes share {what}, and those of the model given are others")
+            raise CapabilityError(f"worlds in lanes share {what}; the given model has others")
     if plans != _plans(other):
         raise CapabilityError(
             "worlds in lanes share the stages of a step, and the model given needs others: a quantity is "

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stages and arenas as the loop over steps wants them."""
+"""Operands of the compiled loop over steps: stages and arenas by address."""
 
 from __future__ import annotations
 

@@ -23,24 +23,13 @@ _LOOPS: dict[str, Operand] = {
 loop_stage = StageMaker(Part({**CONSTRAINTS, **_LOOPS}, r), Part(TREES, t, "t", trees_of))
 """Stages of constraint rows with what the equalities of mechanisms hold as one operand, `held`."""
 
-# fmt: off
-close_loops = loop_stage.of(loops.close_loops, "q, v -> q on hard equalities, v along them.")
-lead_loops = loop_stage.of(loops.lead_loops,
-    "a, poses of the start -> v without half of what a does across hard equalities.")
-mark_loops = loop_stage.of(loops.mark_loops,
-    "rows of islands -> mechanisms of which the mean acceleration is taken.")
-keep_start = loop_stage.of(loops.keep_start,
-    "a, tau -> copies of them; the other half of h a for mechanisms.")
-mean_loops = loop_stage.of(loops.mean_loops,
-    "a of forces at the end -> v of mechanisms by the mean acceleration; a, tau of the start.")
-start_loops = loop_stage.of(variational_loops.start_loops,
-    "q, poses -> Jacobians of hard equalities at the start of a variational step.")
-rows_beside_loops = loop_stage.of(variational_loops.rows_beside_loops,
-    "a, a without rows -> a without what rows do across hard equalities.")
-push_loops = loop_stage.of(variational_loops.push_loops,
-    "displacement -> momenta at the start with impulses that lead to closed loops.")
-damp_loops = loop_stage.of(variational_loops.damp_loops,
-    "displacement -> momenta without impulses and damped factors where it leaves loops open.")
-push_damped = loop_stage.of(variational_loops.push_damped,
-    "displacement -> momenta at the start with damped impulses.")
-# fmt: on
+close_loops = loop_stage.of(loops.close_loops)
+lead_loops = loop_stage.of(loops.lead_loops)
+mark_loops = loop_stage.of(loops.mark_loops)
+keep_start = loop_stage.of(loops.keep_start)
+mean_loops = loop_stage.of(loops.mean_loops)
+start_loops = loop_stage.of(variational_loops.start_loops)
+rows_beside_loops = loop_stage.of(variational_loops.rows_beside_loops)
+push_loops = loop_stage.of(variational_loops.push_loops)
+damp_loops = loop_stage.of(variational_loops.damp_loops)
+push_damped = loop_stage.of(variational_loops.push_damped)

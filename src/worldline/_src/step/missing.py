@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Features that the tables of a Model ask for and no stage implements."""
+"""Capability check: features of a Model that no stage implements."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def pack_actuators(
     if model.joint_forces is not None:
         joints = joint_of_dofs(model)
         column.dof_force_range[:] = model.joint_forces.force_range[joints]
-        if model.is_relieved:
+        if model.compensates_gravity:
             compensated = model.joint_forces.actuated_gravcomp[joints]
             column.dof_gravcomp[:] = compensated
             if not working.size:

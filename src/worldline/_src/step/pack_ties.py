@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which trees the constraints of a model touch: what ties trees, and where a constraint is looked for.
+"""Trees that each constraint of a model touches, and the pairs of trees that it couples.
 
 A constraint makes its rows with the first of its trees whose motion is not prescribed, so that the order
 depends on what is prescribed and is made again when that changes.

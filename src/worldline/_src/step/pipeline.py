@@ -39,7 +39,7 @@ class StageMetadata(NamedTuple):
     writes: tuple[str, ...]
     """What it writes."""
     summary: str
-    """What it says of itself."""
+    """What it computes."""
     acceleration: str = "none"
     """Special hardware that it uses; none does."""
 

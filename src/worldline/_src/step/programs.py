@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from worldline._src.jit import Stage
 from worldline._src.step import stages as s
@@ -99,44 +100,35 @@ def _compensated(program: Program, *after: Stage) -> Program:
     return replace(program, stages=(*chosen, *after))
 
 
-INVERSE_DYNAMICS_RELIEVED = _compensated(INVERSE_DYNAMICS)
-INVERSE_DYNAMICS_WRENCHES_RELIEVED = _compensated(INVERSE_DYNAMICS_WRENCHES)
-FORWARD_DYNAMICS_RELIEVED = _compensated(FORWARD_DYNAMICS)
-FORWARD_DYNAMICS_WRENCHES_RELIEVED = _compensated(FORWARD_DYNAMICS_WRENCHES)
-PASSIVE_FORCES_RELIEVED = _compensated(
+INVERSE_DYNAMICS_COMPENSATED = _compensated(INVERSE_DYNAMICS)
+INVERSE_DYNAMICS_WRENCHES_COMPENSATED = _compensated(INVERSE_DYNAMICS_WRENCHES)
+FORWARD_DYNAMICS_COMPENSATED = _compensated(FORWARD_DYNAMICS)
+FORWARD_DYNAMICS_WRENCHES_COMPENSATED = _compensated(FORWARD_DYNAMICS_WRENCHES)
+PASSIVE_FORCES_COMPENSATED = _compensated(
     replace(PASSIVE_FORCES, stages=(*_POSE, s.no_wrenches, *PASSIVE_FORCES.stages)), s.add_link_forces
 )
-RELIEVED = {
-    id(INVERSE_DYNAMICS): INVERSE_DYNAMICS_RELIEVED,
-    id(INVERSE_DYNAMICS_WRENCHES): INVERSE_DYNAMICS_WRENCHES_RELIEVED,
-    id(FORWARD_DYNAMICS): FORWARD_DYNAMICS_RELIEVED,
-    id(FORWARD_DYNAMICS_WRENCHES): FORWARD_DYNAMICS_WRENCHES_RELIEVED,
-    id(PASSIVE_FORCES): PASSIVE_FORCES_RELIEVED,
+COMPENSATED = {
+    id(INVERSE_DYNAMICS): INVERSE_DYNAMICS_COMPENSATED,
+    id(INVERSE_DYNAMICS_WRENCHES): INVERSE_DYNAMICS_WRENCHES_COMPENSATED,
+    id(FORWARD_DYNAMICS): FORWARD_DYNAMICS_COMPENSATED,
+    id(FORWARD_DYNAMICS_WRENCHES): FORWARD_DYNAMICS_WRENCHES_COMPENSATED,
+    id(PASSIVE_FORCES): PASSIVE_FORCES_COMPENSATED,
 }
 """For models with gravity compensation, by the program they take the place of."""
+
+
+def _response(name: str, stage: Stage, operand: str, needs_inertia: Literal["mobile", "all"]) -> Program:
+    """What the factored mass matrix makes of generalized forces or impulses."""
+    stages, given = (*_FACTOR, stage), ("q", operand)
+    return Program(name, stages, ("q", "tau"), given, ("nv",), result="tau", needs_inertia=needs_inertia)
+
 
 MASS_MATRIX = Program("mass_matrix", _MASS, ("q",), ("q",), ("nv", "nv"), result="M")
 MASS_MATRIX_INVERSE = Program(
     "mass_matrix_inverse", (*_FACTOR, s.invert_mass_matrix), ("q",), ("q",), ("nv", "nv"), needs_inertia="all"
 )
-SOLVE_MASS_MATRIX = Program(
-    "solve_mass_matrix",
-    (*_FACTOR, s.solve_mass_matrix),
-    ("q", "tau"),
-    ("q", "rhs"),
-    ("nv",),
-    result="tau",
-    needs_inertia="all",
-)
-IMPULSE_RESPONSE = Program(
-    "impulse_response",
-    (*_FACTOR, s.impulse_response),
-    ("q", "tau"),
-    ("q", "impulse"),
-    ("nv",),
-    result="tau",
-    needs_inertia="mobile",
-)
+SOLVE_MASS_MATRIX = _response("solve_mass_matrix", s.solve_mass_matrix, "rhs", "all")
+IMPULSE_RESPONSE = _response("impulse_response", s.impulse_response, "impulse", "mobile")
 CENTER_OF_MASS = Program("center_of_mass", (*_POSE, s.com_position), ("q",), ("q",), (3,))
 CENTER_OF_MASS_VELOCITY = Program(
     "center_of_mass_velocity", (*_MOTION, s.com_velocity), ("q", "v"), ("q", "qd"), (3,)

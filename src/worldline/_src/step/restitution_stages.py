@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage that looks after the energy of an island whose contacts bounce.
+"""Energy bound of restitution, applied to islands whose contacts bounce.
 
 `solve_islands` calls it after the solver where a contact wants speed back. Most islands pass for the cost of
 looking; one that gains is solved a second time (`kernels/constraints/restitution.py`).

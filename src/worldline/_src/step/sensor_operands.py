@@ -11,31 +11,17 @@ from worldline._src.kernels.sensors import tables as s
 from worldline._src.kernels.sensors.contacts import Touching
 from worldline._src.kinds import float64, int64
 from worldline._src.model import views as t
-from worldline._src.scalar.memory import address_as, constants_like
+from worldline._src.scalar.memory import address_as
 from worldline._src.step.constraint_operands import CONSTRAINTS
-from worldline._src.step.reaching import address_like, contacts_of
+from worldline._src.step.reaching import address_like, contacts_of, trees_of
 from worldline._src.step.tree_operands import TREES
-
-
-@inline
-def sensor_trees(args, d):
-    """The arenas of the trees: m, c, d."""
-    return (
-        address_as(args[s.TREE_M], int64),
-        constants_like(args[s.TREE_C], d),
-        address_like(args[s.TREE_D], d),
-    )
 
 
 @inline
 def sensor_rows(args, d):
     """The arenas of constraint rows: m, c, args, d."""
-    return (
-        address_as(args[s.ROW_M], int64),
-        address_as(args[s.ROW_C], float64),
-        address_as(args[s.ROW_ARGS], int64),
-        address_like(args[s.ROW_D], d),
-    )
+    m, own = address_as(args[s.ROW_M], int64), address_as(args[s.ROW_ARGS], int64)
+    return m, address_as(args[s.ROW_C], float64), own, address_like(args[s.ROW_D], d)
 
 
 @inline
@@ -71,6 +57,6 @@ SENSORS: dict[str, Operand] = {
 }
 
 sensor_stage = StageMaker(
-    Part(SENSORS, s), Part(TREES, t, "t", sensor_trees), Part(CONSTRAINTS, r, "r", sensor_rows)
+    Part(SENSORS, s), Part(TREES, t, "t", trees_of), Part(CONSTRAINTS, r, "r", sensor_rows)
 )
 """Stages over the arenas of sensors, which reach those of the trees and of constraint rows."""

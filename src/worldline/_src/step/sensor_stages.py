@@ -23,8 +23,8 @@ from worldline._src.model import views
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.scalar.ops import constant
-from worldline._src.step.reaching import address_like
-from worldline._src.step.sensor_operands import sensor_rows, sensor_stage, sensor_trees
+from worldline._src.step.reaching import address_like, trees_of
+from worldline._src.step.sensor_operands import sensor_rows, sensor_stage
 
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 _CLOSEST, _NPAIR, _IWORK = collision.ENTRY["closest"], collision.ENTRY["npair"], collision.ENTRY["iwork"]
@@ -42,23 +42,14 @@ class State(NamedTuple):
 # ---- frames
 
 
-# fmt: off
-sensor_frames = sensor_stage.of(frames.frame_poses,
-    "link poses -> poses of the frames of sensors.", name="sensor_frames")
-sensor_velocities = sensor_stage.of(frames.frame_velocities,
-    "link velocities -> velocities of the frames of sensors.", name="sensor_velocities")
-sensor_accelerations = sensor_stage.of(frames.frame_accelerations,
-    "link accelerations -> accelerations of the frames of sensors.", name="sensor_accelerations")
-read_poses = sensor_stage.of(frames.read_poses,
-    "frames -> readings of positions, rotations, fields, pixels and volumes.", rows="pose_rows")
-read_velocities = sensor_stage.of(frames.read_velocities,
-    "frames -> readings of velocities.", rows="rate_rows")
-read_accelerations = sensor_stage.of(frames.read_accelerations,
-    "frames -> readings of accelerations.", rows="rate_rows")
-read_state = sensor_stage.of(frames.read_state, "q, v, time -> readings of them.", rows="state_rows")
-read_subtrees = sensor_stage.of(subtrees.read_subtrees,
-    "link poses, link velocities -> readings of subtrees.", rows="subtree_rows")
-# fmt: on
+sensor_frames = sensor_stage.of(frames.frame_poses, name="sensor_frames")
+sensor_velocities = sensor_stage.of(frames.frame_velocities, name="sensor_velocities")
+sensor_accelerations = sensor_stage.of(frames.frame_accelerations, name="sensor_accelerations")
+read_poses = sensor_stage.of(frames.read_poses, rows="pose_rows")
+read_velocities = sensor_stage.of(frames.read_velocities, rows="rate_rows")
+read_accelerations = sensor_stage.of(frames.read_accelerations, rows="rate_rows")
+read_state = sensor_stage.of(frames.read_state, rows="state_rows")
+read_subtrees = sensor_stage.of(subtrees.read_subtrees, rows="subtree_rows")
 
 
 # ---- energy, actuators, limits
@@ -67,7 +58,7 @@ read_subtrees = sensor_stage.of(subtrees.read_subtrees,
 @stage
 def read_energies(m, c, args, d):
     """link poses, link velocities, tendons, springs -> readings of energy."""
-    tm, tc, td = sensor_trees(args, d)
+    tm, tc, td = trees_of(args, d)
     tree, inertia, pos = (
         views.tree_view(tm, tc, td),
         views.inertia_view(tm, tc, td),
@@ -101,10 +92,7 @@ def read_energies(m, c, args, d):
                 )
 
 
-# fmt: off
-read_efforts = sensor_stage.of(efforts.read_efforts,
-    "actuators, tendons -> readings of their forces, lengths and rates.", rows="effort_rows")
-# fmt: on
+read_efforts = sensor_stage.of(efforts.read_efforts, rows="effort_rows")
 
 
 @sensor_stage
@@ -148,10 +136,7 @@ def record_fixed_rows(m, c, args, d):
                 record.contact_force[k, j] = frame.mu[k, j - 1] * (up - down)
 
 
-# fmt: off
-read_touch = sensor_stage.of(contacts.read_touch,
-    "frames, contacts, constraint forces -> readings of touch.", rows="touch_rows")
-# fmt: on
+read_touch = sensor_stage.of(contacts.read_touch, rows="touch_rows")
 
 
 @sensor_stage
@@ -161,16 +146,10 @@ def link_demands(tree, body, inertia, pos, vel, A, gravity, body_f, force_rows):
     contacts.link_demands(moving, gravity, body_f, force_rows)
 
 
-# fmt: off
-contact_demands = sensor_stage.of(contacts.contact_demands,
-    "contacts, constraint forces -> what links must get from their joints, less them.", rows="force_rows")
-equality_demands = sensor_stage.of(contacts.equality_demands,
-    "equality forces, anchors -> what links must get from their joints, less them.", rows_io="force_rows")
-read_forces = sensor_stage.of(contacts.read_forces,
-    "frames, what links must get from their joints -> readings of force and torque.", rows="force_rows")
-read_contacts = sensor_stage.of(contacts.read_contacts,
-    "frames, contacts, constraint forces -> readings of lists of contacts, of one world.", rows="found_rows")
-# fmt: on
+contact_demands = sensor_stage.of(contacts.contact_demands, rows="force_rows")
+equality_demands = sensor_stage.of(contacts.equality_demands, rows_io="force_rows")
+read_forces = sensor_stage.of(contacts.read_forces, rows="force_rows")
+read_contacts = sensor_stage.of(contacts.read_contacts, rows="found_rows")
 
 
 # ---- shapes
@@ -179,7 +158,7 @@ read_contacts = sensor_stage.of(contacts.read_contacts,
 @inline
 def _collision_poses(m, args, d, first):
     """Write the poses of bodies to the collision tables whose addresses begin at `first`."""
-    tm, tc, td = sensor_trees(args, d)
+    tm, tc, td = trees_of(args, d)
     hm, hd = address_as(args[first], int64), address_like(args[first + 3], d)
     body = views.body_view(tm, tc, td)
     body_matrices.body_matrices(
@@ -230,7 +209,4 @@ def read_distances(m, c, args, d):
     )
 
 
-# fmt: off
-clip_readings = sensor_stage.of(frames.clip,
-    "readings -> readings within their cut-offs.", name="clip_readings", rows_io="readings")
-# fmt: on
+clip_readings = sensor_stage.of(frames.clip, name="clip_readings", rows_io="readings")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage that takes slip out of a solved island.
+"""No-slip pass over a solved island.
 
 `solve_islands` calls it after the solver where a scene asks for sweeps against slip.
 """

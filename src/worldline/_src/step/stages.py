@@ -24,11 +24,8 @@ from worldline._src.kernels import (
 from worldline._src.kernels import maximal as bodies
 from worldline._src.step.tree_operands import tree_stage
 
-# fmt: off
-positions = tree_stage.of(kinematics.kinematics, "q -> link poses and joint motions.", name="positions")
-link_velocities = tree_stage.of(velocities.velocities,
-    "link poses, v -> spatial velocities and velocity-product accelerations.", name="link_velocities")
-# fmt: on
+positions = tree_stage.of(kinematics.kinematics, name="positions")
+link_velocities = tree_stage.of(velocities.velocities, name="link_velocities")
 
 
 @tree_stage
@@ -38,15 +35,10 @@ def link_accelerations(gravity, tree, pos, vel, a, A):
     velocities.accelerations(tree, pos, vel, a, A)
 
 
-# fmt: off
-body_poses = tree_stage.of(poses.poses, "q -> result: position and xyzw of every body.", name="body_poses")
-body_velocities = tree_stage.of(velocities.body_velocities,
-    "velocities -> result: angular velocity and velocity of the origin of every body.")
-body_accelerations = tree_stage.of(velocities.body_accelerations,
-    "accelerations -> result: angular acceleration and acceleration of the origin of every body.")
-body_twists = tree_stage.of(velocities.body_twists,
-    "velocities -> result: velocity of the centre of mass and angular velocity of every body.")
-# fmt: on
+body_poses = tree_stage.of(poses.poses, name="body_poses")
+body_velocities = tree_stage.of(velocities.body_velocities)
+body_accelerations = tree_stage.of(velocities.body_accelerations)
+body_twists = tree_stage.of(velocities.body_twists)
 
 
 @tree_stage
@@ -56,23 +48,17 @@ def joint_coordinates(tree, body, anchor, maximal, q, result):
     bodies.generalized(tree, body, anchor, maximal, result[:nq], result[nq:])
 
 
-# fmt: off
-point_jacobian = tree_stage.of(jacobian.jacobian,
-    "poses, point -> result: Jacobian of a point of one body.", name="point_jacobian", J="six_rows")
-point_jacobian_derivative = tree_stage.of(jacobian.jacobian_derivative,
-    "velocities, point -> result: rate of the Jacobian of a point of one body.",
-    name="point_jacobian_derivative", J="six_rows")
-point_bias = tree_stage.of(jacobian.jacobian_rate,
-    "accelerations, point -> result: acceleration of a point of one body.", name="point_bias")
-no_wrenches = tree_stage.of(rnea.no_external_forces, "-> link forces start at zero.", name="no_wrenches")
-wrenches = tree_stage.of(rnea.external_forces,
-    "poses, wrench -> link forces start at minus the external wrenches.", name="wrenches")
-compensate_gravity = tree_stage.of(gravity_compensation.compensate,
-    "poses -> link forces with the weights that are compensated taken off.", name="compensate_gravity")
-add_link_forces = tree_stage.of(gravity_compensation.add_joint_forces,
-    "poses, link forces -> result grows by what minus the link forces do to the joints.",
-    name="add_link_forces", tau_out="result")
-# fmt: on
+point_jacobian = tree_stage.of(jacobian.jacobian, name="point_jacobian", J="six_rows")
+point_jacobian_derivative = tree_stage.of(
+    jacobian.jacobian_derivative, name="point_jacobian_derivative", J="six_rows"
+)
+point_bias = tree_stage.of(jacobian.jacobian_rate, name="point_bias")
+no_wrenches = tree_stage.of(rnea.no_external_forces, name="no_wrenches")
+wrenches = tree_stage.of(rnea.external_forces, name="wrenches")
+compensate_gravity = tree_stage.of(gravity_compensation.compensate, name="compensate_gravity")
+add_link_forces = tree_stage.of(
+    gravity_compensation.add_joint_forces, name="add_link_forces", tau_out="result"
+)
 
 
 @tree_stage
@@ -89,11 +75,9 @@ def forward_dynamics(args, gravity, tree, inertia, pos, vel, tau, art, acc, resu
     aba.aba(tree, inertia, pos, vel, tau, art, acc, result)
 
 
-# fmt: off
-spring_displacements = tree_stage.of(configuration.difference,
-    "q -> dof_u: the displacement that relaxes all springs.",
-    name="spring_displacements", q_other="q_rest", v_out="dof_u")
-# fmt: on
+spring_displacements = tree_stage.of(
+    configuration.difference, name="spring_displacements", q_other="q_rest", v_out="dof_u"
+)
 
 
 @tree_stage
@@ -117,27 +101,19 @@ def passive_forces(passive, dof_u, v, result):
         result[k] = configuration.passive_force(passive, k, dof_u, v)
 
 
-# fmt: off
-composites = tree_stage.of(crba.composites, "poses -> composite inertias.")
-mass_matrix = tree_stage.of(crba.crba, "poses, composites -> M.", name="mass_matrix")
-factor_mass_matrix = tree_stage.of(mass_factor.factor, "M -> L.", name="factor_mass_matrix")
-invert_mass_matrix = tree_stage.of(mass_factor.invert,
-    "L -> result: M^-1.", name="invert_mass_matrix", inverse="square_result")
-solve_mass_matrix = tree_stage.of(mass_factor.solve_factored,
-    "L, tau -> tau: M^-1 tau.", name="solve_mass_matrix", x_io="tau")
-impulse_response = tree_stage.of(mass_factor.respond,
-    "L, tau -> tau: velocity change, kinematic bodies held.", name="impulse_response", x_io="tau")
-com_position = tree_stage.of(centroidal.com_position, "poses -> result: centre of mass.")
-com_velocity = tree_stage.of(centroidal.com_velocity, "velocities -> result: velocity of the centre of mass.")
-com_acceleration = tree_stage.of(centroidal.com_acceleration,
-    "accelerations -> result: acceleration of the centre of mass.")
-com_jacobian = tree_stage.of(centroidal.com_jacobian,
-    "poses, composites -> result: Jacobian of the centre of mass.", J="three_rows")
-total_momentum = tree_stage.of(centroidal.total_momentum, "velocities -> result: momentum of everything.")
-centroidal_matrix = tree_stage.of(centroidal.centroidal_matrix,
-    "poses, composites -> result: centroidal momentum matrix.", A="six_rows")
-kinetic_energy = tree_stage.of(centroidal.kinetic_energy, "velocities -> result: kinetic energy.")
-# fmt: on
+composites = tree_stage.of(crba.composites)
+mass_matrix = tree_stage.of(crba.crba, name="mass_matrix")
+factor_mass_matrix = tree_stage.of(mass_factor.factor, name="factor_mass_matrix")
+invert_mass_matrix = tree_stage.of(mass_factor.invert, name="invert_mass_matrix", inverse="square_result")
+solve_mass_matrix = tree_stage.of(mass_factor.solve_factored, name="solve_mass_matrix", x_io="tau")
+impulse_response = tree_stage.of(mass_factor.respond, name="impulse_response", x_io="tau")
+com_position = tree_stage.of(centroidal.com_position)
+com_velocity = tree_stage.of(centroidal.com_velocity)
+com_acceleration = tree_stage.of(centroidal.com_acceleration)
+com_jacobian = tree_stage.of(centroidal.com_jacobian, J="three_rows")
+total_momentum = tree_stage.of(centroidal.total_momentum)
+centroidal_matrix = tree_stage.of(centroidal.centroidal_matrix, A="six_rows")
+kinetic_energy = tree_stage.of(centroidal.kinetic_energy)
 
 
 @tree_stage
@@ -147,8 +123,5 @@ def potential_energy(tree, inertia, pos, gravity, passive, dof_u, result):
     configuration.spring_energy(passive, dof_u, result)
 
 
-# fmt: off
-difference = tree_stage.of(configuration.difference, "q, q_other -> v: the displacement between them.")
-integrate = tree_stage.of(configuration.integrate,
-    "q, v, fraction -> result: q moved by that fraction of v.", h="fraction", q_out="result")
-# fmt: on
+difference = tree_stage.of(configuration.difference)
+integrate = tree_stage.of(configuration.integrate, h="fraction", q_out="result")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the step of a model has to do: the names over which conditions of the step table are."""
+"""Step plan: the properties of a model that the conditions of the step table refer to."""
 
 from __future__ import annotations
 

@@ -49,15 +49,9 @@ def no_drive_forces(tau):
         tau[k] = constant(0.0, tau[k])
 
 
-# fmt: off
-prescribed_speeds = tree_stage.of(drives.prescribed_speeds,
-    "v, v_target -> a_target of degrees of freedom that follow a speed or are locked.",
-    speed="v_target", a_out="a_target")
-prescribe = tree_stage.of(drives.prescribe,
-    "poses, a_target -> link_c carries the prescribed accelerations.", given="a_target")
-center_forces = tree_stage.of(drives.center_forces,
-    "poses, body_f -> link forces start at minus the torques and forces on bodies.")
-# fmt: on
+prescribed_speeds = tree_stage.of(drives.prescribed_speeds, speed="v_target", a_out="a_target")
+prescribe = tree_stage.of(drives.prescribe, given="a_target")
+center_forces = tree_stage.of(drives.center_forces)
 
 
 @tree_stage
@@ -67,10 +61,7 @@ def accelerations(gravity, tree, inertia, pos, vel, tau, art, acc, a):
     aba.aba(tree, inertia, pos, vel, tau, art, acc, a)
 
 
-# fmt: off
-keep_prescribed = tree_stage.of(drives.keep_prescribed,
-    "a_target -> a of prescribed degrees of freedom.", given="a_target")
-# fmt: on
+keep_prescribed = tree_stage.of(drives.keep_prescribed, given="a_target")
 
 
 @tree_stage
@@ -80,10 +71,7 @@ def semi_implicit_euler(tree, a, h, q, v):
     configuration.integrate(tree, q, v, h, q)
 
 
-# fmt: off
-hold_spin = tree_stage.of(free_spin.hold_spin,
-    "v, a -> a of free bodies on their own with the spin at the end of the step.")
-# fmt: on
+hold_spin = tree_stage.of(free_spin.hold_spin)
 
 
 @tree_stage
@@ -94,8 +82,5 @@ def semi_implicit_turn(tree, inertia, pos, spin, a, h, q, v, v_part):
     configuration.integrate(tree, q, v_part, h, q)
 
 
-# fmt: off
-refresh_poses = tree_stage.of(poses.poses, "q -> body_q.", name="refresh_poses", result="body_poses")
-refresh_twists = tree_stage.of(velocities.body_twists,
-    "velocities -> body_qd.", name="refresh_twists", result="body_twists")
-# fmt: on
+refresh_poses = tree_stage.of(poses.poses, name="refresh_poses", result="body_poses")
+refresh_twists = tree_stage.of(velocities.body_twists, name="refresh_twists", result="body_twists")

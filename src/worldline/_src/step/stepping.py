@@ -107,7 +107,7 @@ def model_plan(model: Model, *, wrenches: bool = True, prescribed: bool = False)
         passive=bool(model.joint_stiffness.any() or model.joint_damping.any()),
         prescribed=prescribed,
         wrenches=wrenches,
-        gravity_compensation=model.is_relieved,
+        gravity_compensation=model.compensates_gravity,
         ground=model.ground_points is not None and len(model.ground_points) > 0,
         free_spin=bool(model.constants["link_floating"].any()),
     )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Forces on bodies that are not kept body by body, beside which nobody knows what a joint carries."""
+"""Forces on bodies that are not recorded per body, which leave joint wrenches undefined."""
 
 from __future__ import annotations
 

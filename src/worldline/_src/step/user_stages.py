@@ -53,6 +53,11 @@ def interrupt(m, c, args, d):
     args[SHORT] = 1
 
 
+def _called(name: str, flow: str) -> Stage:
+    """A stage that Python carries out; `flow` is what it reads and writes."""
+    return Stage(name, flow, lambda: interrupt)
+
+
 @stage
 def controller_kernels(m, c, args, d):
     """q, v -> commands, controls: compiled kernels that the user gave, at the start of a step."""
@@ -60,20 +65,23 @@ def controller_kernels(m, c, args, d):
     run_kernels(m, c, args, d, CONTROLLERS)
 
 
-call_controllers = Stage(
-    "call_controllers",
-    "q, v -> commands, controls: functions that the user gave, at the start of a step.",
-    lambda: interrupt,
+call_controllers = _called(
+    "call_controllers", "q, v -> commands, controls: functions that the user gave, at the start of a step."
 )
+
+
+@inline
+def _forces(m, args, d):
+    """Forces on bodies and commands, and their copy."""
+    n = m[ALL_FORCES]
+    return vector(address_like(args[TREES], d), m[APPLIED], n), vector(d, m[BASE], n)
 
 
 @stage
 def keep_forces(m, c, args, d):
     """forces on bodies, commands -> copy of forces: what force elements add to."""
-    trees = address_like(args[TREES], d)
-    n = m[ALL_FORCES]
-    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
-    for k in range(n):
+    applied, base = _forces(m, args, d)
+    for k in range(m[ALL_FORCES]):
         base[k] = applied[k]
     args[EVALUATION] = 0
 
@@ -81,10 +89,8 @@ def keep_forces(m, c, args, d):
 @stage
 def force_kernels(m, c, args, d):
     """body poses, body velocities -> forces on bodies, commands: compiled kernels that the user gave."""
-    trees = address_like(args[TREES], d)
-    n = m[ALL_FORCES]
-    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
-    for k in range(n):
+    applied, base = _forces(m, args, d)
+    for k in range(m[ALL_FORCES]):
         applied[k] = base[k]
     # evaluations of Runge-Kutta are at 0, 1/2, 1/2 and 1 of a step
     which = args[EVALUATION]
@@ -96,10 +102,9 @@ def force_kernels(m, c, args, d):
     run_kernels(m, c, args, d, FORCES)
 
 
-call_force_elements = Stage(
+call_force_elements = _called(
     "call_force_elements",
     "body poses, body velocities -> forces on bodies, commands: functions that the user gave.",
-    lambda: interrupt,
 )
 
 
@@ -109,28 +114,22 @@ def acceleration_kernels(m, c, args, d):
     run_kernels(m, c, args, d, ACCELERATIONS)
 
 
-call_acceleration_stages = Stage(
-    "call_acceleration_stages",
-    "a -> a: functions that the user gave, before constraints are solved.",
-    lambda: interrupt,
+call_acceleration_stages = _called(
+    "call_acceleration_stages", "a -> a: functions that the user gave, before constraints are solved."
 )
 
 
-call_detector = Stage(
-    "call_detector", "body poses -> contacts: a registered collision detector.", lambda: interrupt
-)
+call_detector = _called("call_detector", "body poses -> contacts: a registered collision detector.")
 
 
 @stage
 def restore_forces(m, c, args, d):
     """copy of forces -> forces on bodies, commands: what force elements added is over."""
-    trees = address_like(args[TREES], d)
-    nbody, n = m[BODY_FORCES], m[ALL_FORCES]
-    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
-    acted = vector(d, m[ACTED], nbody)
-    for k in range(nbody):
+    applied, base = _forces(m, args, d)
+    acted = vector(d, m[ACTED], m[BODY_FORCES])
+    for k in range(m[BODY_FORCES]):
         acted[k] = applied[k]
-    for k in range(n):
+    for k in range(m[ALL_FORCES]):
         applied[k] = base[k]
 
 
@@ -141,14 +140,10 @@ def end_kernels(m, c, args, d):
     run_kernels(m, c, args, d, ENDS)
 
 
-call_end_stages = Stage(
-    "call_end_stages", "q, v -> q, v: functions that the user gave, after integration.", lambda: interrupt
-)
+call_end_stages = _called("call_end_stages", "q, v -> q, v: functions that the user gave, after integration.")
 
 
-call_observers = Stage(
-    "call_observers", "q, v -> : functions that the user gave, at the end of a step.", lambda: interrupt
-)
+call_observers = _called("call_observers", "q, v -> : functions that the user gave, at the end of a step.")
 
 
 @stage

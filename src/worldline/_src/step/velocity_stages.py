@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage of a step that takes all forces that depend on velocities at the end of the step."""
+"""Implicit integration of forces that depend on velocities."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Everything of a World that is on the page: shapes, marks, what pulls, and the cameras that look at it."""
+"""Scene on the page: shapes, marks, perturbations, and cameras."""
 
 from __future__ import annotations
 

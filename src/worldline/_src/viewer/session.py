@@ -152,7 +152,7 @@ class Session:
             # a World that is being edited is shown when it is whole again
             return
         if runtime is not self.stage.runtime:
-            # whoever changes the World next waits until the page has read all of it
+            # the next change of the World waits until the page has read all of it
             with runtime.guard:
                 if self.world._runtime is not runtime:
                     return

@@ -63,7 +63,7 @@ class _Start:
 
 
 @known_kind
-class MixedBatch(errors.FixedAttributes):
+class MixedBatch(errors.NotShared, errors.FixedAttributes):
     """Worlds that need not be alike, each with a state, commands and time of its own, that step together.
 
     Worlds of equal models are stepped as one `WorldBatch`; `groups` has these, `world_group` and `world_row`
@@ -137,11 +137,6 @@ class MixedBatch(errors.FixedAttributes):
 
     def __repr__(self) -> str:
         return f"MixedBatch({self.num_worlds} worlds of {len(self.groups)} models)"
-
-    def __copy__(self) -> MixedBatch:
-        raise errors.OperationError(
-            "copy.copy of a MixedBatch would share its worlds; make another one, and load"
-        )
 
     @property
     def num_worlds(self) -> int:

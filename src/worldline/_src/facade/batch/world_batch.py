@@ -59,7 +59,7 @@ _STATE = ("joint_positions", "joint_velocities", "activations")
 
 
 @known_kind
-class WorldBatch(BatchPart):
+class WorldBatch(errors.NotShared, BatchPart):
     """Worlds of one description, each with a state, commands and time of its own, that step together.
 
     Every array has the world as its first dimension. The arrays of the batch itself (`joint_positions`,
@@ -155,11 +155,6 @@ class WorldBatch(BatchPart):
 
     def __repr__(self) -> str:
         return f"WorldBatch({self.num_worlds} worlds in {self.layout}, {self.model.body_count} bodies)"
-
-    def __copy__(self) -> WorldBatch:
-        raise errors.OperationError(
-            "copy.copy of a WorldBatch would share its worlds; make another batch, and load"
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         # functions that read and write parameters are found again when they are needed

@@ -20,14 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.sparse_hessian import (
-    add_weighted_rows,
-    factor_solve,
-    find_pattern,
-    mass_times,
-    row_slacks,
-    start_hessian,
-)
+from worldline._src.kernels.constraints import sparse_hessian
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, where
 
@@ -71,7 +64,7 @@ def _add_forces(rows, n, work, right_io):
 def _look_again(rows, n, a, work_io):
     """Pieces at an acceleration, and the forces there; returns how much pieces changed."""
     changed = constant(0.0, a[0])
-    row_slacks(rows, n, rows.aref, a, work_io.trial)
+    sparse_hessian.row_slacks(rows, n, rows.aref, a, work_io.trial)
     for k in range(n):
         spring = -(rows.D[k] * work_io.trial[k])
         weight, fixed_force = row_piece(rows, k, spring)
@@ -95,17 +88,17 @@ def active_sets(rows, n, M, pattern, done, work_out, tries_out, a_io):
     # rows of scratch may be padded
     H, smooth, a = work_out.H, work_out.vectors[0], work_out.vectors[1][:nv]
     solved, taken, force = done, constant(0.0, a_io[0]), rows.force
-    mass_times(M, pattern.above, a_io, smooth)
-    find_pattern(rows, n, nv, pattern)
+    sparse_hessian.mass_times(M, pattern.above, a_io, smooth)
+    sparse_hessian.find_pattern(rows, n, nv, pattern)
     for k in range(n):
         work_out.weight[k], work_out.fixed_force[k] = row_piece(rows, k, force[k])
     for _ in range(TRIES):
-        start_hessian(M, pattern, H)
+        sparse_hessian.start_hessian(M, pattern, H)
         for i in range(nv):
             a[i] = smooth[i]
-        add_weighted_rows(rows.J, rows, work_out.weight, n, H)
+        sparse_hessian.add_weighted_rows(rows.J, rows, work_out.weight, n, H)
         _add_forces(rows, n, work_out, a)
-        factor_solve(pattern, H, a)
+        sparse_hessian.factor_solve(pattern, H, a)
         taken = taken + (1.0 - solved)
         changed = _look_again(rows, n, a, work_out)
         fresh = where(changed > 0.0, constant(0.0, solved), 1.0 - solved) > 0.5

@@ -132,15 +132,11 @@ def narrow_sort(shapes, buckets):
     sort_pairs(shapes.shape_type, buckets)
 
 
-narrow_round = collision_stage.of(round_pairs, "Spheres and capsules.", name="narrow_round")
-narrow_flat = collision_stage.of(flat_pairs, "Half spaces against the rest.", name="narrow_flat")
-narrow_ball = collision_stage.of(
-    ball_pairs, "Spheres against boxes, cylinders, cones, ellipsoids.", name="narrow_ball"
-)
-narrow_convex = collision_stage.of(convex_pairs, "Other convex pairs.", name="narrow_convex")
-narrow_surface = collision_stage.of(
-    surface_pairs, "Meshes and height fields against the rest.", name="narrow_surface"
-)
+narrow_round = collision_stage.of(round_pairs, name="narrow_round")
+narrow_flat = collision_stage.of(flat_pairs, name="narrow_flat")
+narrow_ball = collision_stage.of(ball_pairs, name="narrow_ball")
+narrow_convex = collision_stage.of(convex_pairs, name="narrow_convex")
+narrow_surface = collision_stage.of(surface_pairs, name="narrow_surface")
 
 FAMILY_STAGES = {
     ROUND: narrow_round,

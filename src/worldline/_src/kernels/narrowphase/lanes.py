@@ -150,11 +150,7 @@ def fixed_shape_poses(m, c, args, d):
         pose_shape(shapes, i, placed.shape_X_W)
 
 
-narrow_fixed = collision_stage.of(
-    fixed_contacts,
-    "Pairs and shape poses -> contacts of the fixed layout, for one world or a group of lanes.",
-    name="narrow_fixed",
-)
+narrow_fixed = collision_stage.of(fixed_contacts, name="narrow_fixed")
 
 
 @kernel
@@ -173,6 +169,4 @@ def settle_contacts(shapes, buckets, fixed, contacts_out):
                     contact[row, j] = contact_rows[row, j]
 
 
-settle_fixed_contacts = collision_stage.of(
-    settle_contacts, "Slots -> contacts within the margins.", name="settle_fixed_contacts"
-)
+settle_fixed_contacts = collision_stage.of(settle_contacts, name="settle_fixed_contacts")

@@ -124,7 +124,7 @@ def _demand_center(demand, i):
 def link_demands(moving, gravity, body_f, rows_out):
     """Force and torque at its centre of mass that every link must get from its joints, by Newton and Euler.
 
-    f = m (c'' - relief g) - f_ext and n = J w' + w x J w - n_ext, world axes.
+    f = m (c'' - compensation g) - f_ext and n = J w' + w x J w - n_ext, world axes.
     """
     demand, inertia, pos = rows_out.link_demand, moving.inertia, moving.pos
     g = Vec3(gravity[0], gravity[1], gravity[2])

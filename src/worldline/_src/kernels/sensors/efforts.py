@@ -26,18 +26,14 @@ def read_efforts(actuator, tendon, rows, reading_out):
     row = rows.effort_row
     for n in range(row.shape[0]):
         at, quantity, k = row[n, 0], row[n, 1], row[n, 2]
-        if quantity == ACTUATOR_FORCE:
+        if ACTUATOR_LENGTH <= quantity <= ACTUATOR_RATE:
+            reading_out[at] = actuator.act_size[k, quantity - ACTUATOR_LENGTH]
+        elif TENDON_LENGTH <= quantity <= TENDON_RATE:
+            reading_out[at] = tendon.tendon_size[k, quantity - TENDON_LENGTH]
+        elif quantity == ACTUATOR_FORCE:
             reading_out[at] = actuator.act_force[k]
-        elif quantity == ACTUATOR_LENGTH:
-            reading_out[at] = actuator.act_size[k, 0]
-        elif quantity == ACTUATOR_RATE:
-            reading_out[at] = actuator.act_size[k, 1]
         elif quantity == DOF_FORCE:
             reading_out[at] = actuator.act_sum[k]
-        elif quantity == TENDON_LENGTH:
-            reading_out[at] = tendon.tendon_size[k, 0]
-        elif quantity == TENDON_RATE:
-            reading_out[at] = tendon.tendon_size[k, 1]
         else:
             reading_out[at] = constant(0.0, reading_out[at])
     # actuators of one tendon add up

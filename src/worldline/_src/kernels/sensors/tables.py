@@ -21,8 +21,8 @@ from worldline._src.scalar.columns import (
     numbers,
 )
 
-# addresses at the front of args: arenas of the trees, of rows, of contacts, of what rays see, of solids
-TREE_M, TREE_C, TREE_D = range(3)
+# addresses at the front of args: arenas of the trees where those of rows have them, of rows, of contacts, of
+# what rays see, of solids
 ROW_M, ROW_C, ROW_ARGS, ROW_D = range(3, 7)
 COLLISION_M, COLLISION_C, COLLISION_ARGS, COLLISION_D = range(7, 11)
 SEEN_M, SEEN_C, SEEN_ARGS, SEEN_D = range(11, 15)
@@ -143,7 +143,6 @@ class FoundRowView(Columns):
     )
     found_order: Integers = integers("ncontact", doc="Scratch: contacts that match.")
     found_key: Numbers = numbers("ncontact", doc="Scratch: by what they are ordered.")
-    found_net: Numbers = numbers(16, doc="Scratch: the sum of contacts.")
 
 
 class RayRowView(Columns):

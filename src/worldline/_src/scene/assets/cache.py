@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Results of slow asset work, kept on disk.
+"""Disk cache of processed assets.
 
 An entry is named by a hash of everything it depends on: the content it was made from, every parameter, and
 the version of the code that makes it. So entries are never stale, and moving or renaming a mesh costs

@@ -240,7 +240,7 @@ class AssetLibrary:
         if geom.mesh is not None:
             fit = self.resolved(geom)
             size, position, rotation = fit.size.tolist(), fit.position, fit.rotation
-        return mass_properties.placed_primitive(
+        return mass_properties.primitive(
             shape, size, position, rotation, density=density, mass=mass, shell=geom.shell_inertia
         )
 
@@ -259,9 +259,7 @@ class AssetLibrary:
                 parts.append(mass_properties.placed(own, geom.position, geom.orientation))
                 continue
             shape, size, position, rotation, _ = self.resolved(geom)
-            parts.append(
-                mass_properties.placed_primitive(shape, size.tolist(), position, rotation, density=1.0)
-            )
+            parts.append(mass_properties.primitive(shape, size.tolist(), position, rotation, density=1.0))
         return mass_properties.combined(parts)
 
     def link_properties(

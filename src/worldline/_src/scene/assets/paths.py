@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a scene may reach, and where they are.
+"""Path policy: the files that a scene may read, and where they are found.
 
 A scene file is not to be trusted: it may name any path. Includes and assets are therefore only read below the
 directory of the file, below the package that directory belongs to, and below the directories the user

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Elements that give the defaults of others.
+"""Layered defaults of elements.
 
 A default class of a format is a few elements, the most general first. Hundreds of elements are read over the
 same ones, so what these say together is found out once; see `xml.Attributes` for how it is read.

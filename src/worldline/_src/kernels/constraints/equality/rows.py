@@ -549,7 +549,7 @@ def equality_forces(force, frame, equality_io):
     Those of coordinates and lengths have one number, the generalized force. frame: number of the step.
     """
     wrench, number = equality_io.equality_wrench, equality_io.equality_number
-    told, drive = equality_io.equality_break, equality_io.equality_drive
+    broken, drive = equality_io.equality_break, equality_io.equality_drive
     efforts = equality_io.equality_effort
     for k in range(equality_io.equality_kind.shape[0]):
         n, kind = equality_io.equality_row[k], equality_io.equality_kind[k]
@@ -576,4 +576,4 @@ def equality_forces(force, frame, equality_io):
         twist = sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])
         if pull > number[k, 11] or twist > number[k, 12]:
             equality_io.equality_on[k] = BROKEN
-            told[k, 0], told[k, 1], told[k, 2] = frame, pull, twist
+            broken[k, 0], broken[k, 1], broken[k, 2] = frame, pull, twist

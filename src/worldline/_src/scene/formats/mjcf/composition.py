@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""`replicate` and `attach`: parts of a scene that come more than once, or from another model.
+"""`replicate` and `attach`: repeated parts, and parts of other models.
 
 A few lines of a file can ask for any number of bodies, so what it all comes to is counted before any of it is
 read.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What all parts of the reader share while a scene is being read."""
+"""Reading context: state shared by all parts of the MJCF reader."""
 
 from __future__ import annotations
 

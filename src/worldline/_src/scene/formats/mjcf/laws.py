@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How the force of an actuator comes about: its gain, bias and dynamics.
+"""Actuator laws: gain, bias and dynamics.
 
 The format has one kind of actuator, `general`, and shortcuts that fill in its parameters. A default class
 has one set of parameters for all of them. A `general` starts from whatever its class holds. A shortcut

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Actuators that are more than a gain and a bias: several inputs, controllers, motors with a circuit.
+"""Actuators with internal dynamics: several inputs, PID controllers, DC motors.
 
 A scene's actuators have one input. A controller of position and speed is the sum of one of each, with the
 integral and the slew rate of the position, and a motor is affine in voltage and speed or has states: current,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a file means by a name.
+"""Name resolution in MJCF.
 
 The same elements may come into a scene many times: `attach` brings in another model under a prefix,
 `replicate` repeats a part under numbered suffixes. Nothing is copied for that. Elements are read again in

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a scene is shown, and how large it is."""
+"""Visual options and statistics."""
 
 from __future__ import annotations
 

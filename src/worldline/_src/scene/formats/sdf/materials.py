@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How SDF visuals look."""
+"""Materials of SDF visuals."""
 
 from __future__ import annotations
 
@@ -32,13 +32,7 @@ _OTHER_MAPS: Final = (
 
 
 class MaterialReader:
-    """Reads materials; visuals that look the same share one asset.
-
-    Args:
-        world: The scene that gets the materials.
-        references: Where textures are found.
-        log: Where problems and notes go.
-    """
+    """Reads materials; visuals that look the same share one asset."""
 
     def __init__(self, world: World, references: AssetReferences, log: Log) -> None:
         self.materials = world.assets.materials

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What an SDF link weighs, looks like and touches; see the URDF reader for groups of geoms."""
+"""Inertia, visuals and collisions of SDF links; see the URDF reader for groups of geoms."""
 
 from __future__ import annotations
 

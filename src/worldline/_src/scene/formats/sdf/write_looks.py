@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""How SDF visuals look; `materials.py` reads them back."""
+"""Materials of SDF visuals; `materials.py` reads them back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a URDF link looks like, what it touches, and what it weighs.
+"""Visuals, collisions and inertia of URDF links.
 
 Full sizes become half sizes. A visual becomes a geom that has no mass and touches nothing, in group 2; a
 collision becomes a geom that is not shown, in group 3, unless it is all there is to see.
