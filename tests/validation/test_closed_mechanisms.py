@@ -181,9 +181,13 @@ def test_the_energy_of_a_four_bar_swings_by_little():
     assert swing(slider_crank(1e-3, Family.VARIATIONAL), 10_000, 20) < 1e-3
 
 
-@pytest.mark.parametrize("h", [2e-3, 1e-3, 5e-4])
+@pytest.mark.parametrize("h", [0.05, 0.04053, 0.03198, 0.010816946410839998, 0.01, 2e-3, 1e-3, 5e-4])
 def test_variational_steps_pass_singular_poses(h):
-    """A parallelogram lies flat twice in a turn, where its Jacobian loses rank: five turns, as the pendulum."""
+    """A parallelogram lies flat twice in a turn, where its Jacobian loses rank: five turns, as the pendulum.
+
+    Branches meet there, on one of which one rod stands still: steps that end close to it stay on theirs, and
+    errors fall with the square of the step.
+    """
     world = four_bars(1, h, Family.VARIATIONAL)
     start, pin = energy(world), world.loop_closures["pin1"]
     flat = 0
@@ -192,11 +196,12 @@ def test_variational_steps_pass_singular_poses(h):
         world.step()
         residual = pin.compute_residual()
         flat += int(before * np.cos(joints_of(world)["v0"].position[0]) < 0.0)
-        assert abs(energy(world) - start) < 1e-3
+        assert abs(energy(world) - start) < 120.0 * h**2
         assert residual.norm < 1e-12 and residual.converged and residual.rank is not None
     assert flat == 10
-    angle = -float(joints_of(world)["v0"].position[0])
-    assert angle == pytest.approx(pendulum_of_four_bars(1, 10.0)[0], abs=2e-3)
+    if 10.0 / h % 1.0 == 0.0:
+        angle = -float(joints_of(world)["v0"].position[0])
+        assert angle == pytest.approx(pendulum_of_four_bars(1, 10.0)[0], abs=200.0 * h**2)
 
 
 def test_the_default_family_swings_with_the_square_of_the_step():

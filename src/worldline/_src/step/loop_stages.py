@@ -37,10 +37,12 @@ start_loops = loop_stage.of(variational_loops.start_loops,
     "q, poses -> Jacobians of hard equalities at the start of a variational step.")
 rows_beside_loops = loop_stage.of(variational_loops.rows_beside_loops,
     "a, a without rows -> a without what rows do across hard equalities.")
+lead_start = loop_stage.of(variational_loops.lead_start,
+    "displacement -> momenta at the start with impulses of the accelerations along the loops there.")
 push_loops = loop_stage.of(variational_loops.push_loops,
     "displacement -> momenta at the start with impulses that lead to closed loops.")
 damp_loops = loop_stage.of(variational_loops.damp_loops,
-    "displacement -> momenta without impulses and damped factors where it leaves loops open.")
+    "displacement -> momenta without impulses and their factors where it leaves loops open.")
 push_damped = loop_stage.of(variational_loops.push_damped,
     "displacement -> momenta at the start with damped impulses.")
 # fmt: on
