@@ -115,6 +115,38 @@ def test_loops_are_closed_after_every_step(family):
     assert world.loop_closures["pin1"].compute_residual().rank == 4
 
 
+@pytest.mark.parametrize("family", [Family.SEMI_IMPLICIT, Family.RUNGE_KUTTA_4, Family.VARIATIONAL])
+def test_policies_switch_at_random_between_steps(family):
+    """`python -m benchmarks kinematics` switches 10,000 times."""
+    world, rng = four_bars(2, 1e-3, family), np.random.default_rng(6)
+    policies = [
+        sx.LoopClosureRuntimePolicy(enabled, kinematics, dynamics)
+        for enabled in (True, True, False)
+        for kinematics in sx.ClosureKinematicsPolicy
+        for dynamics in sx.ClosureDynamicsPolicy
+    ]
+    asked = 0
+    for _ in range(300):
+        closure = list(world.loop_closures)[rng.integers(2)]
+        closure.runtime_policy = policies[rng.integers(len(policies))]
+        world.step(int(rng.integers(3)))
+        assert np.isfinite(world.state_vector).all()
+        for one in world.loop_closures:
+            residual = one.compute_residual()
+            asked += int(residual.converged is not None)
+            assert residual.converged is not True or residual.norm < 1e-9
+            # nothing is told of what was switched on after the last step
+            assert residual.active or (residual.converged is None and residual.force is None)
+    assert asked > 200
+    for closure in world.loop_closures:
+        closure.runtime_policy = sx.LoopClosureRuntimePolicy()
+        closure.dynamics = sx.ClosureDynamicsPolicy.SOLVE
+    world.step(500)
+    for closure in world.loop_closures:
+        residual = closure.compute_residual()
+        assert residual.converged and residual.norm < 1e-12
+
+
 def jacobian(world: sx.World, q: np.ndarray) -> np.ndarray:
     """Rows of all closures in world axes, from the rows of inverse kinematics."""
     runtime = world._live()

@@ -261,10 +261,10 @@ class LoopClosure(Handle):
         )
 
     def _wrench(self) -> Array | None:
-        """Force, then torque, on endpoint A in the last step; None when the closure was not solved."""
+        """Force, then torque, on endpoint A in the step that ended here; None when it did not solve for them."""
         runtime = self._world._live()
         table = runtime.model.closures
-        if not self._is_solved or runtime.constraints is None or table is None:
+        if not (self._is_solved and runtime.sim.stepped) or runtime.constraints is None or table is None:
             return None
         row = runtime.constraints.row_of(Owner.CLOSURE, table.label.index(self.name))
         if row is None or runtime.constraints.column.equality_row[row] < 0:
