@@ -40,10 +40,14 @@ def test_a_closure_stays_closed(family):
     )
     assert closure.compute_residual().norm < 1e-12
     closure.dynamics = SOLVE
+    assert not closure.compute_residual().force_available, "before a step"
     world.step(500)
     residual = closure.compute_residual()
     assert residual.norm < 2e-6
     assert residual.active and residual.force_available
+    closure.dynamics = sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
+    closure.dynamics = SOLVE
+    assert closure.compute_residual().force is None, "solved again, and no step yet"
     # momentum: nothing but gravity acts on both together
     total = a.mass * a.linear_velocity + b.mass * b.linear_velocity
     assert np.allclose(total, [0.6, 1.0, 2.0 - 4.0 * 9.81 * 0.5], atol=1e-9)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -376,6 +377,32 @@ def test_closure_specs_check_every_field():
     closure = world.add_loop_closure(spec)
     spec.distance = 2.0
     assert closure.distance == 1.0 and closure.compute_residual().norm == 0.0
+
+
+def test_closures_take_a_name_and_a_spec_or_keywords():
+    world = sx.World()
+    a, b = world.add_rigid_body("a"), world.add_rigid_body("b")
+    spec = sx.LoopClosureSpec(a, b)
+    made = [
+        world.add_loop_closure(spec, name="one"),
+        world.add_loop_closure("two", spec),
+        world.add_loop_closure(name="three", spec=spec),
+        world.add_loop_closure(None, frame_a=a, frame_b=b),
+        world.add_loop_closure(spec, name=None),
+    ]
+    names = ["one", "two", "three", "loop_closure_001", "loop_closure_002"]
+    assert [closure.name for closure in made] == names
+    refused: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+        ((spec,), {"distance": 0.0, "frame_b": b}, "got both: frame_b, distance"),
+        (("four", spec), {"name": "five"}, "each once"),
+        (("four", "five", spec), {}, "each once"),
+        ((), {"frame_a": a}, "needs frame_a and frame_b"),
+        (("four", 3), {}, "allowed: a LoopClosureSpec"),
+    ]
+    for given, keywords, words in refused:
+        with pytest.raises(ArgumentError, match=words):
+            world.add_loop_closure(*given, **keywords)
+    assert world.loop_closures.names == names
 
 
 MODULES = (sx, sx.compute, sx.state, sx.sensors, collision, model, msd, lcp)

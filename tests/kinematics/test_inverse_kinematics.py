@@ -296,6 +296,12 @@ def test_a_target_out_of_reach_is_told_from_tasks_that_contradict_each_other():
         both.apply()
 
 
+@pytest.mark.parametrize("far", [1e10, 1e155, 1e300])
+def test_a_target_whose_square_overflows_is_out_of_reach(far):
+    made = wk.solve_ik(iiwa().model, wk.PositionTask(iiwa().tip, (far, 0, 0)), max_restarts=2)
+    assert not made.success and made.tasks[0].error == pytest.approx(far) and not made.tasks[0].alone
+
+
 def test_the_closest_reachable_point_is_found():
     """A leg of two links in a plane: the best answer to a target out of reach is on the line to it."""
     builder = wm.ModelBuilder()

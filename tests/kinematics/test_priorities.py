@@ -245,6 +245,7 @@ def test_velocities_of_a_lower_priority_do_no_harm():
         (lambda m: wk.solve_ik(m, wk.ObstacleTask("x")), "need a World"),
         (lambda m: wk.solve_ik(m, wk.ManipulabilityTask("x", rows="all")), "'pose', 'position'"),
         (lambda m: wk.solve_ik(m, wk.ManipulabilityTask("nobody")), "no body 'nobody'"),
+        (lambda m: wk.ManipulabilityTask("x", 0.0), "must be positive, got 0.0"),
         (lambda m: wk.solve_ik(m, []), "at least one"),
         (lambda m: wk.solve_ik(m, ["x", wk.PostureTask(priority=3)]), "tasks of worldline.kinematics"),
     ],
@@ -252,6 +253,19 @@ def test_velocities_of_a_lower_priority_do_no_harm():
 def test_what_cannot_be_asked_is_refused(call, words):
     with pytest.raises(ArgumentError, match=words):
         call(iiwa().model)
+
+
+def test_distances_that_do_not_exist_are_refused():
+    world, robot, ball, post = reach_around(0.05)
+    bare = world.add_rigid_body("bare")
+    for task, words in (
+        (wk.ObstacleTask(bare, post), "bodies of an obstacle task must have collision shapes"),
+        (wk.ObstacleTask(ball, bare), "must be other bodies with collision shapes"),
+        (wk.ObstacleTask(ball, ball), "must be other bodies with collision shapes"),
+        (wk.SelfCollisionTask(robot), "shapes on two links, got one link"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            wk.solve_ik(world, task)
 
 
 def test_bodies_of_other_worlds_are_refused():

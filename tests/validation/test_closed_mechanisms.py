@@ -115,6 +115,38 @@ def test_loops_are_closed_after_every_step(family):
     assert world.loop_closures["pin1"].compute_residual().rank == 4
 
 
+@pytest.mark.parametrize("family", [Family.SEMI_IMPLICIT, Family.RUNGE_KUTTA_4, Family.VARIATIONAL])
+def test_policies_switch_at_random_between_steps(family):
+    """`python -m benchmarks kinematics` switches 10,000 times."""
+    world, rng = four_bars(2, 1e-3, family), np.random.default_rng(6)
+    policies = [
+        sx.LoopClosureRuntimePolicy(enabled, kinematics, dynamics)
+        for enabled in (True, True, False)
+        for kinematics in sx.ClosureKinematicsPolicy
+        for dynamics in sx.ClosureDynamicsPolicy
+    ]
+    asked = 0
+    for _ in range(300):
+        closure = list(world.loop_closures)[rng.integers(2)]
+        closure.runtime_policy = policies[rng.integers(len(policies))]
+        world.step(int(rng.integers(3)))
+        assert np.isfinite(world.state_vector).all()
+        for one in world.loop_closures:
+            residual = one.compute_residual()
+            asked += int(residual.converged is not None)
+            assert residual.converged is not True or residual.norm < 1e-9
+            # nothing is told of what was switched on after the last step
+            assert residual.active or (residual.converged is None and residual.force is None)
+    assert asked > 200
+    for closure in world.loop_closures:
+        closure.runtime_policy = sx.LoopClosureRuntimePolicy()
+        closure.dynamics = sx.ClosureDynamicsPolicy.SOLVE
+    world.step(500)
+    for closure in world.loop_closures:
+        residual = closure.compute_residual()
+        assert residual.converged and residual.norm < 1e-12
+
+
 def jacobian(world: sx.World, q: np.ndarray) -> np.ndarray:
     """Rows of all closures in world axes, from the rows of inverse kinematics."""
     runtime = world._live()
@@ -181,9 +213,13 @@ def test_the_energy_of_a_four_bar_swings_by_little():
     assert swing(slider_crank(1e-3, Family.VARIATIONAL), 10_000, 20) < 1e-3
 
 
-@pytest.mark.parametrize("h", [2e-3, 1e-3, 5e-4])
+@pytest.mark.parametrize("h", [0.05, 0.04053, 0.03198, 0.010816946410839998, 0.01, 2e-3, 1e-3, 5e-4])
 def test_variational_steps_pass_singular_poses(h):
-    """A parallelogram lies flat twice in a turn, where its Jacobian loses rank: five turns, as the pendulum."""
+    """A parallelogram lies flat twice in a turn, where its Jacobian loses rank: five turns, as the pendulum.
+
+    Branches meet there, on one of which one rod stands still: steps that end close to it stay on theirs, and
+    errors fall with the square of the step.
+    """
     world = four_bars(1, h, Family.VARIATIONAL)
     start, pin = energy(world), world.loop_closures["pin1"]
     flat = 0
@@ -192,11 +228,12 @@ def test_variational_steps_pass_singular_poses(h):
         world.step()
         residual = pin.compute_residual()
         flat += int(before * np.cos(joints_of(world)["v0"].position[0]) < 0.0)
-        assert abs(energy(world) - start) < 1e-3
+        assert abs(energy(world) - start) < 120.0 * h**2
         assert residual.norm < 1e-12 and residual.converged and residual.rank is not None
     assert flat == 10
-    angle = -float(joints_of(world)["v0"].position[0])
-    assert angle == pytest.approx(pendulum_of_four_bars(1, 10.0)[0], abs=2e-3)
+    if 10.0 / h % 1.0 == 0.0:
+        angle = -float(joints_of(world)["v0"].position[0])
+        assert angle == pytest.approx(pendulum_of_four_bars(1, 10.0)[0], abs=200.0 * h**2)
 
 
 def test_the_default_family_swings_with_the_square_of_the_step():

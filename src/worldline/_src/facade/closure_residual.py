@@ -41,7 +41,8 @@ class LoopClosureResidual(NamedTuple):
     active: bool
     """True when a stage acts on the closure."""
     force: Array | None
-    """Force of the last step on endpoint A [N], (3,); B feels the opposite. None when nothing was solved."""
+    """Force of the last step on endpoint A [N], (3,); B feels the opposite. None when nothing was solved, and
+    after coordinates or velocities were written or restored."""
     torque: Array | None
     """Torque of the last step on A about its endpoint [N m], (3,); None like the force."""
     converged: bool | None = None

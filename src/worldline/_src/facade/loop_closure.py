@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, require_kind
 from worldline._src.facade import closure_projection, kinds, values
 from worldline._src.facade.closure_residual import LoopClosureResidual, measured
 from worldline._src.facade.copying import Address
@@ -261,10 +261,10 @@ class LoopClosure(Handle):
         )
 
     def _wrench(self) -> Array | None:
-        """Force, then torque, on endpoint A in the last step; None when the closure was not solved."""
+        """Force, then torque, on endpoint A in the step that ended here; None when it did not solve for them."""
         runtime = self._world._live()
         table = runtime.model.closures
-        if not self._is_solved or runtime.constraints is None or table is None:
+        if not (self._is_solved and runtime.sim.stepped) or runtime.constraints is None or table is None:
             return None
         row = runtime.constraints.row_of(Owner.CLOSURE, table.label.index(self.name))
         if row is None or runtime.constraints.column.equality_row[row] < 0:
@@ -341,6 +341,28 @@ def body_under(frame: Frame) -> Frame | None:
             return frame
         frame = frame.parent_frame
     return None
+
+
+def name_and_spec(
+    given: tuple[Any, ...], name: str | None, spec: LoopClosureSpec | None, ends: dict[str, Any]
+) -> tuple[str | None, LoopClosureSpec]:
+    """Name and spec of a new closure from what `World.add_loop_closure` was given."""
+    rest = list(given)
+    if spec is None and rest and (len(rest) > 1 or isinstance(rest[-1], LoopClosureSpec)):
+        spec = rest.pop()
+    if len(rest) > 1 or (rest and name is not None):
+        raise ArgumentError("add_loop_closure takes a name and a LoopClosureSpec, in this order, each once")
+    name = rest[0] if rest else name
+    if spec is not None and ends:
+        raise ArgumentError(
+            f"add_loop_closure takes a LoopClosureSpec or keywords, got both: {', '.join(ends)}"
+        )
+    if spec is None:
+        if "frame_a" not in ends or "frame_b" not in ends:
+            raise ArgumentError("a loop closure needs frame_a and frame_b, or a LoopClosureSpec")
+        spec = LoopClosureSpec(**ends)
+    require_kind(spec, LoopClosureSpec, "spec", "add_loop_closure")
+    return name, spec
 
 
 def add_loop_closure(world: WorldRuntime, name: str | None, spec: LoopClosureSpec) -> LoopClosure:

@@ -326,16 +326,14 @@ class Multibody(MultibodyTerms, Freezing):
                 return joint
         return construction.no_joint(self, link)
 
-    def add_loop_closure(
-        self, name: str | LoopClosureSpec | None = None, *specs: LoopClosureSpec, **keywords: Any
-    ) -> Any:
+    def add_loop_closure(self, *named: str | LoopClosureSpec | None, **keywords: Any) -> Any:
         """A closure between two frames of this multibody; see `World.add_loop_closure`.
 
         An endpoint is a link of this multibody, a frame or marker on one, or the world; one of both is on
         this multibody.
         """
         self._require_alive()
-        given = next((x for x in (name, *specs, *keywords.values()) if isinstance(x, LoopClosureSpec)), None)
+        given = next((x for x in (*named, *keywords.values()) if isinstance(x, LoopClosureSpec)), None)
         owners: list[Frame | None] = []
         for key in ("frame_a", "frame_b"):
             end = getattr(given, key) if given is not None else keywords.get(key)
@@ -353,7 +351,7 @@ class Multibody(MultibodyTerms, Freezing):
             raise ArgumentError(
                 f"frame_a and frame_b are both on the world; one must belong to multibody '{self.name}'"
             )
-        return self._world.add_loop_closure(name, *specs, **keywords)
+        return self._world.add_loop_closure(*named, **keywords)
 
     # ---- where things are
 

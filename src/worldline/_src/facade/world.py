@@ -21,7 +21,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, BusyError, OperationError, require_kind
+from worldline._src.errors import ArgumentError, BusyError, OperationError
 from worldline._src.facade import (
     cloning,
     closure_projection,
@@ -328,27 +328,43 @@ class World(KnownNames):
 
     def add_loop_closure(
         self,
-        name: str | LoopClosureSpec | None = None,
+        *given: str | LoopClosureSpec | None,
+        name: str | None = None,
         spec: LoopClosureSpec | None = None,
-        *,
         frame_a: Frame | None = None,
         frame_b: Frame | None = None,
-        family: kinds.LoopClosureFamily = kinds.LoopClosureFamily.RIGID,
+        family: kinds.LoopClosureFamily | None = None,
         offset_a: TransformLike | None = None,
         offset_b: TransformLike | None = None,
-        distance: float = 0.0,
-        allow_collision: bool = False,
+        distance: float | None = None,
+        allow_collision: bool | None = None,
     ) -> LoopClosure:
-        """A closure between two frames, from a spec or from keywords; see `LoopClosureSpec`."""
-        if isinstance(name, LoopClosureSpec):
-            name, spec = None, name
-        if spec is None:
-            if frame_a is None or frame_b is None:
-                raise ArgumentError("a loop closure needs frame_a and frame_b, or a LoopClosureSpec")
-            ends = (frame_a, frame_b, family, offset_a, offset_b, distance)
-            spec = LoopClosureSpec(*ends, allow_collision=allow_collision)
-        require_kind(spec, LoopClosureSpec, "spec", "add_loop_closure")
-        return loop_closure.add_loop_closure(self, name, spec)
+        """A closure between two frames, from a spec or from keywords; see `LoopClosureSpec`.
+
+        Args:
+            given: the name, the spec, or both in this order; both may be keywords.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box, ball = world.add_rigid_body("box"), world.add_rigid_body("ball")
+            >>> spec = sx.LoopClosureSpec(box, ball, sx.LoopClosureFamily.POINT)
+            >>> world.add_loop_closure(spec, name="pin").name
+            'pin'
+            >>> world.add_loop_closure("weld", frame_a=box, frame_b=ball).name
+            'weld'
+        """
+        ends = {
+            "frame_a": frame_a,
+            "frame_b": frame_b,
+            "family": family,
+            "offset_a": offset_a,
+            "offset_b": offset_b,
+            "distance": distance,
+            "allow_collision": allow_collision,
+        }
+        ends = {key: value for key, value in ends.items() if value is not None}
+        return loop_closure.add_loop_closure(self, *loop_closure.name_and_spec(given, name, spec, ends))
 
     def remove(self, item: removal.Removable) -> None:
         """Take an object out, in design mode or within `edit()`, with all that stands on it or refers to it.

@@ -74,6 +74,23 @@ class _Distances(BoundRows):
         else:
             self._first = self._second = body_flags(subject, task.multibody, "multibody of a task")
         self._clearance = Clearance(subject)
+        self._require_shapes()
+
+    def _require_shapes(self) -> None:
+        """Refuse bodies and obstacles between which there is no distance."""
+        task, shaped = self._task, self._clearance.shaped
+        what = "bodies of an obstacle task" if isinstance(task, ObstacleTask) else "multibody of a task"
+        first, second = self._first & shaped, self._second & shaped
+        if not first.any():
+            raise ArgumentError(f"{what} must have collision shapes; there are none")
+        if isinstance(task, SelfCollisionTask) and first.sum() == 1:
+            raise ArgumentError(f"{what} must have collision shapes on two links, got one link with shapes")
+        if isinstance(task, ObstacleTask) and task.obstacles is not None:
+            # one body with itself is no pair
+            if not second.any() or (first.sum() == 1 and np.array_equal(first, second)):
+                raise ArgumentError(
+                    "obstacles of an obstacle task must be other bodies with collision shapes"
+                )
 
     def bodies(self) -> set[int]:
         return set(np.flatnonzero(self._first[:-1]).tolist())

@@ -43,6 +43,9 @@ class Clearance:
     def __init__(self, subject: WorldSubject) -> None:
         self._query = QueryScene(subject.world, subject._runtime)
         self._model = subject.model
+        self.shaped = np.zeros(subject.model.body_count + 1, bool)
+        """Which bodies of the model have shapes, the last for the world."""
+        self.shaped[self._query.body] = True
         if not len(self._query.group):
             self._kinds = np.zeros(0, np.int64)
             return

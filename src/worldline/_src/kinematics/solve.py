@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -36,7 +37,9 @@ _OTHER_STARTS = 16
 """Most starts of the hierarchy beside the given one."""
 
 _STALLED = 8
-"""Steps of damped least squares without progress after which it gives up."""
+"""Steps of damped least squares without progress after which it gives up,"""
+_LARGEST = 1e100
+"""and residuals whose squares overflow."""
 
 
 class IkBatch(NamedTuple):
@@ -84,7 +87,7 @@ class Question:
         for row, count in zip(problem.tasks, problem.row_counts, strict=True):
             weight = row_weights(row, count, self.columns)
             part = residual[at : at + count][weight > 0.0] / weight[weight > 0.0]
-            made.append(float(np.linalg.norm(part)))
+            made.append(math.hypot(*part))
             at += count
         return np.array(made)
 
@@ -350,7 +353,7 @@ def _damped_least_squares(question: Question, problem: IkProblem, iterations: in
         stalled = 0 if ratio < 0.99 * best_ratio else stalled + 1
         if ratio < best_ratio:
             best, best_ratio = q, ratio
-        if ratio <= 1.0 or stalled > _STALLED:
+        if ratio <= 1.0 or stalled > _STALLED or np.abs(r).max(initial=0.0) > _LARGEST:
             return best, count
         damping = _DAMPING * float(r @ r) + 1e-12
         free = np.ones(len(columns), bool)

@@ -376,7 +376,7 @@ class ObstacleTask(_DistanceTask):
     """Shapes of bodies at a distance from obstacles: a bound, which costs nothing beyond it.
 
     Pairs of shapes that a step does not let collide do not count. Bodies, links and multibodies are those of
-    a World. By default it stands above all other tasks.
+    a World and have shapes. By default it stands above all other tasks.
 
     Args:
         bodies: who keeps the distance: a body, link or multibody, or several.
@@ -424,7 +424,7 @@ class ManipulabilityTask(Task):
 
     Args:
         frame: the frame.
-        least: the value that is kept [rad and m, to the number of rows].
+        least: the value that is kept, positive [rad and m, to the number of rows].
         rows: "pose", "position" or "orientation".
         weight: one number.
     """
@@ -442,8 +442,7 @@ class ManipulabilityTask(Task):
                 "rows of a manipulability task must be 'pose', 'position' or 'orientation', "
                 f"got {self.rows!r}"
             )
-        _set(
-            self,
-            least=float(numbers(self.least, (), "least of a manipulability task")),  # type: ignore[arg-type]
-            weight=weights_of(self.weight, 1, "weight of a manipulability task"),
-        )
+        least = float(numbers(self.least, (), "least of a manipulability task"))  # type: ignore[arg-type]
+        if least <= 0.0:
+            raise ArgumentError(f"least of a manipulability task must be positive, got {least}")
+        _set(self, least=least, weight=weights_of(self.weight, 1, "weight of a manipulability task"))

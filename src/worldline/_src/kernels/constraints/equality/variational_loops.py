@@ -13,13 +13,19 @@ h J M^-1 J^T at q0, which is off by the order of h, and the equations of the ste
 of its steps; what is left after them, and mu, is for `loops.close_loops`. A mechanism that starts open keeps
 its residual in these equations.
 
-Near a singular pose J(q0) loses rank, and impulses along it hardly move what g(q1) = 0 asks to be moved:
-Newton's method diverges. The impulses are then those of damped least squares [Levenberg 1944],
+Branches of a mechanism meet in singular poses, so that a step which ends near one has to be on its branch
+before Newton's method begins. It begins with the impulses of the accelerations along the loops at the start,
+J a = -J' v, which leave O(h^3). With u the displacement without impulses, h v + h^2 a / 2 + O(h^3),
+
+    J (u - h v - M^-1 J^T x) + (g(q0 + h v) + g(q0 - h v)) / 2 - g(q0) = 0      lambda = -x / h
+
+Near a singular pose J(q0) loses rank, impulses along it hardly move what g(q1) = 0 asks to be moved, and
+Newton's method diverges. Then one step of damped least squares takes its place [Levenberg 1944],
 
     lambda = -(J M^-1 J^T + d I)^-1 g / h
 
-which are close to the multipliers along well-conditioned directions and bounded along the others. What they
-leave open is closed at the end of the step, with the Jacobian there.
+which is close to it along well-conditioned directions and bounded along the others. What it leaves open is
+closed at the end of the step, with the Jacobian there.
 """
 
 from __future__ import annotations
@@ -53,7 +59,9 @@ _CLOSE = 100.0
 _LEFT = 0.1
 """and which share of the distance that it began with."""
 _DAMPING = 1e-2
-"""Damping where it leaves more, as a share of the largest diagonal element of J M^-1 J^T."""
+"""Damping where it leaves more, as a share of the largest diagonal element of J M^-1 J^T,"""
+_LEADING = 1e-6
+"""and for the impulses of accelerations before it, whose equations have errors of the order of h^4."""
 
 
 @inline
@@ -67,10 +75,8 @@ def _go(held, start, move, h, q_out):
 
 @inline
 def _push(loop, g, h, move_io):
-    """A Newton step of the impulses of mechanism `g` from its residuals: u and p0 change by it."""
+    """Change u and p0 by the impulses of mechanism `g` that take `loop_force` away."""
     first, row = loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, ROW_FIRST]
-    for k in range(row, loop.loop_span[g, ROW_END]):
-        loop.loop_force[k] = loop.loop_r[k] - loop.loop_goal[k]
     solve_loop(loop, g, loop.loop_force)
 
     # u -= M^-1 J^T x,  p0 -= J^T x / h
@@ -83,6 +89,40 @@ def _push(loop, g, h, move_io):
             move_io.p_start[d] = move_io.p_start[d] - J[k, j] * x
 
 
+@inline
+def _push_gap(loop, g, h, move_io):
+    """A Newton step of the impulses of mechanism `g` from its residuals."""
+    for k in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
+        loop.loop_force[k] = loop.loop_r[k] - loop.loop_goal[k]
+    _push(loop, g, h, move_io)
+
+
+@inline
+def _factor_start(loop, held, start, damping, crb_out, q_out):
+    """Damped factors at the start of the step of mechanisms that begin again; q_out is there."""
+    trees = held.trees
+    for k in range(q_out.shape[0]):
+        q_out[k] = start.q_start[k]
+    kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
+    for g in range(loop.loop_span.shape[0]):
+        if any_of(loop.loop_state[g, FAR] > 0.5):
+            J = loop_jacobian(loop, g, loop.loop_J).values
+            kept = loop_jacobian(loop, g, loop.loop_start).values
+            for k in range(J.shape[0]):
+                for j in range(J.shape[1]):
+                    J[k, j] = kept[k, j]
+            factor_loop(loop, g, trees, damping, crb_out)
+
+
+@inline
+def _begins(loop):
+    """Whether any mechanism begins, at the start of a step or again with damped impulses."""
+    found = False
+    for g in range(loop.loop_span.shape[0]):
+        found = found or any_of(loop.loop_state[g, FAR] > 0.5)
+    return found
+
+
 @kernel
 def start_loops(loop, held, h, q, v, crb_out):
     """Jacobians at the start of a step with their factors; no impulses yet. Needs poses there."""
@@ -90,7 +130,7 @@ def start_loops(loop, held, h, q, v, crb_out):
     for g in range(loop.loop_span.shape[0]):
         loop_rows(loop, g, held, q, v, False)
         factor_loop(loop, g, held.trees, 0.0, crb_out)
-        loop.loop_state[g, FAR_START] = constant(0.0, h)
+        loop.loop_state[g, FAR_START], loop.loop_state[g, FAR] = constant(0.0, h), constant(1.0, h)
         J, kept = loop_jacobian(loop, g, loop.loop_J).values, loop_jacobian(loop, g, loop.loop_start).values
         for k in range(J.shape[0]):
             row = loop.loop_span[g, ROW_FIRST] + k
@@ -121,6 +161,36 @@ def rows_beside_loops(loop, start, a_io):
 
 
 @kernel
+def lead_start(loop, held, h, start, v, move_io, q_out):
+    """The impulses of the accelerations along the loops at the start, for mechanisms that begin."""
+    trees = held.trees
+    if _begins(loop):
+        # x = (g(q0 + h v) + g(q0 - h v)) / 2 - g(q0), half of h^2 J' v
+        for k in range(loop.loop_force.shape[0]):
+            loop.loop_force[k] = -loop.loop_goal[k]
+        for sign in (1.0, -1.0):
+            configuration.integrate(trees.tree, start.q_start, start.v_start, sign * h, q_out)
+            kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
+            anchor_poses(trees.tree, trees.pos, held.anchors)
+            for g in range(loop.loop_span.shape[0]):
+                loop_rows(loop, g, held, q_out, v, False)
+                for k in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
+                    loop.loop_force[k] = loop.loop_force[k] + 0.5 * loop.loop_r[k]
+        for g in range(loop.loop_span.shape[0]):
+            if any_of(loop.loop_state[g, FAR] > 0.5):
+                # x += J (u - h v)
+                J = loop_jacobian(loop, g, loop.loop_start).values
+                first, row = loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, ROW_FIRST]
+                for k in range(J.shape[0]):
+                    for j in range(J.shape[1]):
+                        d = loop.loop_dof[first + j]
+                        ahead = move_io.displacement[d] - h * start.v_start[d]
+                        loop.loop_force[row + k] = loop.loop_force[row + k] + J[k, j] * ahead
+                _push(loop, g, h, move_io)
+        solve_again(move_io)
+
+
+@kernel
 def push_loops(loop, held, h, start, v, move_io, q_out):
     """A Newton step of the impulses at the start, from where the displacement leads; q_out is there.
 
@@ -132,7 +202,7 @@ def push_loops(loop, held, h, start, v, move_io, q_out):
         # the distance of the first of these steps is kept
         before = loop.loop_state[g, FAR_START]
         loop.loop_state[g, FAR_START] = where(before > 0.0, before, distance(loop, g, h))
-        _push(loop, g, h, move_io)
+        _push_gap(loop, g, h, move_io)
     solve_again(move_io)
 
 
@@ -140,48 +210,37 @@ def push_loops(loop, held, h, start, v, move_io, q_out):
 def damp_loops(loop, held, h, start, v, crb_out, move_io, q_out):
     """Begin again with damped impulses in mechanisms that Newton's method leaves open; others keep theirs.
 
-    loop_state[:, FAR] becomes 1 for the former. start.v_part: p0 without impulses.
+    loop_state[:, FAR] is 1 for the former and 0 for the latter. start.v_part: p0 without impulses.
     """
     _go(held, start, move_io, h, q_out)
-    trees, again, solved = held.trees, False, not any_of(move_io.solver_report[1] > 0.5)
+    solved = not any_of(move_io.solver_report[1] > 0.5)
     for g in range(loop.loop_span.shape[0]):
         loop_rows(loop, g, held, q_out, v, False)
         far, most = distance(loop, g, h), _LEFT * loop.loop_state[g, FAR_START]
         most = minimum(maximum(most, constant(_CLOSE, h)), constant(_FARTHEST, h))
         closed = solved and not any_of(far > most)
         loop.loop_state[g, FAR] = constant(0.0 if closed else 1.0, h)
-        again = again or not closed
-    if again:
-        for k in range(q_out.shape[0]):
-            q_out[k] = start.q_start[k]
-        kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
+    if _begins(loop):
+        _factor_start(loop, held, start, _LEADING, crb_out, q_out)
         for g in range(loop.loop_span.shape[0]):
             if any_of(loop.loop_state[g, FAR] > 0.5):
-                J = loop_jacobian(loop, g, loop.loop_J).values
-                kept = loop_jacobian(loop, g, loop.loop_start).values
-                for k in range(J.shape[0]):
-                    for j in range(J.shape[1]):
-                        J[k, j] = kept[k, j]
-                factor_loop(loop, g, trees, _DAMPING, crb_out)
                 # u = h v, p0 as they were
                 for i in range(loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, COLUMN_END]):
                     d = loop.loop_dof[i]
                     move_io.p_start[d] = start.v_part[d]
-                    if trees.chain.dof_mobile[d] != 0.0:
+                    if held.trees.chain.dof_mobile[d] != 0.0:
                         move_io.displacement[d] = h * start.v_start[d]
         solve_again(move_io)
 
 
 @kernel
-def push_damped(loop, held, h, start, v, move_io, q_out):
-    """The same as `push_loops`, for mechanisms with damped impulses alone."""
-    again = False
-    for g in range(loop.loop_span.shape[0]):
-        again = again or any_of(loop.loop_state[g, FAR] > 0.5)
-    if again:
+def push_damped(loop, held, h, start, v, crb_out, move_io, q_out):
+    """The same as `push_loops` by damped least squares, for mechanisms that began again."""
+    if _begins(loop):
+        _factor_start(loop, held, start, _DAMPING, crb_out, q_out)
         _go(held, start, move_io, h, q_out)
         for g in range(loop.loop_span.shape[0]):
             if any_of(loop.loop_state[g, FAR] > 0.5):
                 loop_rows(loop, g, held, q_out, v, False)
-                _push(loop, g, h, move_io)
+                _push_gap(loop, g, h, move_io)
         solve_again(move_io)
