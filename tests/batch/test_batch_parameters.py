@@ -481,3 +481,21 @@ def test_shapes_and_actuators_without_names_have_those_of_the_model():
     assert np.allclose(
         batch.extract(0).model().shapes.friction[:, 0], 0.05 + 0.1 * np.arange(len(model.shapes.label))
     )
+
+
+def test_the_mass_of_a_world_does_not_depend_on_those_of_others():
+    """An inertia that follows from mass is scaled from the start, not from what other worlds have."""
+    masses = np.linspace(3.0, 6.0, 9)
+    whole, one = sx.WorldBatch(robot(), 9), sx.WorldBatch(robot(), 1)
+    name = next(name for name in whole.parameters if name.endswith("trunk.mass"))
+    whole.parameters[name] = masses
+    one.parameters[name] = masses[7]
+    model = whole._worlds.models(np.array([7]))[0]
+    assert np.array_equal(model.body_inertia, one._worlds.models(np.array([0]))[0].body_inertia)
+    one.parameters[name] = 1.7
+    one.parameters[name] = masses[7]
+    for batch in (whole, one):
+        batch.joint_velocities[:] = 0.3
+        batch.step(150)
+    assert len(one.contacts.world) and np.array_equal(one.joint_positions[0], whole.joint_positions[7])
+    assert whole.layout == "lanes"
