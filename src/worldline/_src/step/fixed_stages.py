@@ -13,6 +13,7 @@ from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import fixed_solve as solving
 from worldline._src.kernels.constraints import tables
 from worldline._src.kernels.constraints import tables as r
+from worldline._src.kernels.constraints.fixed_record import record_world
 from worldline._src.kernels.constraints.implicit_damping import damp_all
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
@@ -113,6 +114,9 @@ end_fixed_restitution = fixed_stage.of(solving.end_restitution,
     name="end_fixed_restitution")
 end_fixed_solve = fixed_stage.of(solving.end_solve,
     "forces -> forces for the next step.", name="end_fixed_solve")
+record_fixed = fixed_stage.of(record_world,
+    "rows, constraint forces -> the record of rows and the forces of contacts, of one world.",
+    name="record_fixed")
 damp_fixed = constraint_stage.of(damp_all,
     "a, M -> a with joint damping taken at the end of the step.", name="damp_fixed", work_out="dof_u")
 # fmt: on
