@@ -348,6 +348,8 @@ class FixedConstraints(Constraints):
         return made._replace(
             near_pairs=self.looks and len(self.shapes) > 0,
             single_pairs=self.single is not None,
+            # only stages of islands ask for it
+            restitution=False,
             newton_rows=bool(method == PLAIN_ROWS),
             newton_cones=bool(method == CONES),
             newton_coulomb=bool(method == COULOMB),

@@ -12,7 +12,7 @@ from worldline._src.step.step_plan import StepPlan
 
 _ISLANDS = (
     *("round_pairs", "flat_pairs", "ball_pairs", "convex_pairs", "surface_pairs"),
-    *("restitution", "impulses", "swept", "body_rows", "warm_start"),
+    *("impulses", "swept", "body_rows", "warm_start"),
 )
 """What only stages of islands look at."""
 _SERVED = frozenset(

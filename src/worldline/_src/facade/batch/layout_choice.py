@@ -47,7 +47,7 @@ _OTHERWISE = {
 """How one world finds and solves contacts; lanes have their own way to the same solution."""
 _FIXED = {
     *("recorded", "near_pairs", "newton_rows", "newton_cones", "newton_coulomb", "hard_contacts"),
-    *("restitution", "single_pairs"),
+    "single_pairs",
 }
 """What a World in the fixed layout does as lanes do."""
 _WORDS = {
