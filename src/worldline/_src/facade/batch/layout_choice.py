@@ -131,7 +131,7 @@ def obstacles(template: Template) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def choose_layout(template: Template, layout: str, dtype: DTypeLike) -> LayoutChoice:
+def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64) -> LayoutChoice:
     """Which layout a batch has; `layout` is one of LAYOUTS. Only lanes have single precision.
 
     Raises:
