@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.jit import DISABLED
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import numbers
+from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.evaluate import is_count
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ def tolerance_of(tolerance: Any, dtype: np.dtype) -> float:
             f"tolerance of float32 must be at least {_SINGLE_TOLERANCE}, which rounding allows, got {found!r}"
         )
     return found
+
+
+def require_range(rows: Array, name: str) -> None:
+    """Raise for numbers of worlds, a row each, that single precision does not have."""
+    most = float(np.finfo(np.float32).max)
+    if rows.size and (rows.max() > most or rows.min() < -most):
+        world = int(np.argmax(np.abs(rows).max(axis=1)))
+        raise ArgumentError(f"{name} of world {world} must be within {most:.3g}, which float32 has at most")
 
 
 def solver_bounds(

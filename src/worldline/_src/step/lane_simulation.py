@@ -35,7 +35,7 @@ from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_arenas import group_arenas
 from worldline._src.step.lane_elements import LaneElements
 from worldline._src.step.lane_parameters import LaneParameters
-from worldline._src.step.lane_precision import precision_of, require_precision, solver_bounds
+from worldline._src.step.lane_precision import precision_of, require_precision, require_range, solver_bounds
 from worldline._src.step.lane_room import dense_kept, with_growth
 from worldline._src.step.lane_rows import checked_parts, row_parts, rows_of
 from worldline._src.step.lane_runner import (
@@ -586,6 +586,8 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
             if not np.isfinite(rows, out=self._finite[: rows.size].reshape(rows.shape)).all():
                 world = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
                 raise errors.ArgumentError(f"{name} of world {world} must be finite")
+            if self._dtype == np.float32:
+                require_range(rows, name)
         self._begin()
         program, run, width = self._program(scalar), lane_runner(scalar), evaluate.SCALARS[scalar][1]
         *tables, _ = self.row_tables
