@@ -10,6 +10,7 @@ from batch_scenes import lane_batch, robot, scatter, thread_batch
 
 from worldline import ArgumentError, CapabilityError, NotFoundError, ShapeError, msd
 from worldline import simulation as sx
+from worldline._src.scene.contact import CombineRule, ConstraintForceModel
 
 HIP = "multibodies.trunk.joints.hip."
 TRUNK = "multibodies.trunk.links.trunk."
@@ -481,3 +482,69 @@ def test_shapes_and_actuators_without_names_have_those_of_the_model():
     assert np.allclose(
         batch.extract(0).model().shapes.friction[:, 0], 0.05 + 0.1 * np.arange(len(model.shapes.label))
     )
+
+
+def test_the_mass_of_a_world_does_not_depend_on_those_of_others():
+    """An inertia that follows from mass is scaled from the start, not from what other worlds have."""
+    masses = np.linspace(3.0, 6.0, 9)
+    whole, one = sx.WorldBatch(robot(), 9), sx.WorldBatch(robot(), 1)
+    name = next(name for name in whole.parameters if name.endswith("trunk.mass"))
+    whole.parameters[name] = masses
+    one.parameters[name] = masses[7]
+    model = whole._worlds.models(np.array([7]))[0]
+    assert np.array_equal(model.body_inertia, one._worlds.models(np.array([0]))[0].body_inertia)
+    one.parameters[name] = 1.7
+    one.parameters[name] = masses[7]
+    for batch in (whole, one):
+        batch.joint_velocities[:] = 0.3
+        batch.step(150)
+    assert len(one.contacts.world) and np.array_equal(one.joint_positions[0], whole.joint_positions[7])
+    assert whole.layout == "lanes"
+
+
+def hard_arm(fixed_layout=False) -> sx.World:
+    """A link with hard contacts that falls on a floor."""
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+      <body name="post" pos="0 0 .5"><joint name="slide" type="slide" axis="0 0 1"/>
+        <geom name="foot" size=".1"/></body></worldbody></mujoco>"""
+    scene = msd.from_str(text, format="mjcf")
+    for geom in (*scene.hierarchy.geoms, *(g for link in scene.hierarchy.links() for g in link.geoms)):
+        geom.physics_material.contact_model = ConstraintForceModel.hard(0.0, 0.2)
+        geom.physics_material.restitution_rule = CombineRule.Maximum
+    world = sx.World.from_scene(scene)
+    world.fixed_layout = fixed_layout
+    return world
+
+
+@pytest.mark.parametrize("fixed_layout", [False, True])
+def test_links_bounce_with_the_restitution_of_their_world(fixed_layout):
+    """v+ = -e v- at the first impact, for every world; and the bits of a World with that restitution."""
+    batch = sx.WorldBatch(hard_arm(fixed_layout), 3)
+    shares = np.array([0.2, 0.5, 0.8])
+    batch.parameters["shapes.foot.restitution"] = shares
+    assert batch.parameters["shapes.foot.restitution"].tolist() == shares.tolist()
+    batch.joint_velocities[:] = -2.0
+    before = batch.joint_velocities[:, 0].copy()
+    bounced = np.zeros(3)
+    for _ in range(400):
+        batch.step()
+        now = batch.joint_velocities[:, 0]
+        hit = (before < 0.0) & (now > 0.0) & (bounced == 0.0)
+        bounced[hit] = -now[hit] / before[hit]
+        before = now.copy()
+    # gravity acts in the step of the impact as well
+    assert np.allclose(bounced, shares, atol=0.01)
+    scene = hard_arm(fixed_layout).to_scene()
+    next(g for link in scene.hierarchy.links() for g in link.geoms).physics_material.restitution = 0.5
+    alone = sx.World.from_scene(scene)
+    alone._live().sim.v = -2.0
+    alone.step(400)
+    assert np.array_equal(alone._live().sim.q, batch.joint_positions[1])
+    with pytest.raises(ArgumentError, match=r"restitution of shape 'foot' must be between 0 and 1"):
+        batch.parameters["shapes.foot.restitution"] = 1.5
+
+
+def test_soft_contacts_have_no_restitution():
+    batch = lane_batch(2)
+    with pytest.raises(CapabilityError, match=r"shapes\.foot\.restitution.*soft"):
+        batch.parameters["shapes.foot.restitution"] = 0.5

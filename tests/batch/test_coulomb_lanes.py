@@ -10,6 +10,7 @@ import pytest
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.jit import DISABLED
+from worldline.model import LaneSimulation
 
 G, MU = 9.81, 0.5
 WORLDS = 11
@@ -123,3 +124,24 @@ def test_a_block_slides_by_coulombs_law():
     expected = G * (np.sin(np.pi / 4) - MU * np.cos(np.pi / 4))
     assert (after - before) / 0.4 == pytest.approx(np.full(3, expected), rel=1e-5)
     assert batch._worlds.sim.solver == "newton" and not batch._worlds.sim.unconverged.any()
+
+
+def test_a_world_that_rests_keeps_its_bits_beside_worlds_that_bounce():
+    """Restitution is weighed in worlds in which something bounces, whatever worlds beside them do."""
+    source = sx.World(time_step=0.002)
+    source.add_ground_plane(restitution=0.5)
+    for name, radius, x, z in (("ball", 0.1, 0.0, 0.12), ("stone", 0.08, 0.05, 0.35)):
+        body = source.add_rigid_body(name, mass=1.0, position=(x, 0, z))
+        body.add_collision_shape(sx.CollisionShape.sphere(radius))
+    model = source.model()
+    rng = np.random.default_rng(4)
+    velocities = 0.3 * rng.normal(size=(WORLDS, model.joint_dof_count))
+    whole = LaneSimulation(model, WORLDS, time_step=0.002)
+    whole.v = velocities
+    alone = [LaneSimulation(model, 1, time_step=0.002) for _ in range(WORLDS)]
+    for world, velocity in zip(alone, velocities, strict=True):
+        world.v = velocity[None]
+    whole.step(200)
+    for w, world in enumerate(alone):
+        world.step(200)
+        assert np.array_equal(world.q[0], whole.q[w]), w

@@ -222,3 +222,19 @@ def test_what_single_precision_does_not_have_is_refused_by_name():
         LaneSimulation(model, 2, tolerance=1e-7, dtype=np.float32)
     with pytest.raises(ArgumentError, match="lanes of float32 must be None, 8"):
         LaneSimulation(model, 2, dtype=np.float32).step(lanes=4)
+
+
+@pytest.mark.parametrize("name", ["joint_velocities", "joint_forces"])
+def test_numbers_beyond_single_precision_are_refused_and_change_nothing(name):
+    """Rounded they would be infinite, and a frozen world would have no good state."""
+    batch = sx.WorldBatch(scene(), 3, divergence_policy="freeze", dtype=np.float32)
+    batch.step(5)
+    before = batch.joint_positions.copy()
+    getattr(batch, name)[1, 2] = -1e300
+    with pytest.raises(ArgumentError, match=r"of world 1 must be within 3.4e\+38, which float32 has at most"):
+        batch.step(3)
+    assert np.array_equal(batch.joint_positions, before) and batch.frame.tolist() == [5, 5, 5]
+    assert not batch.frozen.any()
+    getattr(batch, name)[1, 2] = 0.0
+    batch.step(3)
+    assert np.isfinite(batch.joint_velocities).all()

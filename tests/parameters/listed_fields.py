@@ -450,6 +450,9 @@ CHECKS: dict[tuple[str, str], Check] = {
         True,
     ),
     ("SimulationPolicy", "contact_sweeps"): moved(SWEPT, f"{POLICY}.contact_sweeps", 0, 1),
+    ("SimulationPolicy", "fixed_layout"): kept_in_world(
+        hinge(), f"{POLICY}.fixed_layout", False, True, lambda w: w._live().sim.plan().fixed
+    ),
     ("SimulationPolicy", "sensor_noise_seed"): moved(
         put(SENSED, "sensors.joint.0.noise", 0.1), f"{POLICY}.sensor_noise_seed", None, 1
     ),

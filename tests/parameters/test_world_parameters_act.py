@@ -173,6 +173,11 @@ def tower(**field):
     return world
 
 
+def stages_of(world):
+    world.step()
+    return [stage.name for stage in world._live().sim.stages]
+
+
 def sweeps_of(world):
     world.step(n=40)
     return world.step_report().iterations
@@ -218,6 +223,7 @@ OPTIONS = {
         strict_solver_resolution=True,
     ),
     "contact_sweeps": constructed(tower, sweeps_of, contact_sweeps=1),
+    "fixed_layout": constructed(resting, stages_of, fixed_layout=True),
     "sensor_noise_seed": constructed(sensed, readings, sensor_noise_seed=1),
     "sensor_noise_world": constructed(
         lambda **g: sensed(sensor_noise_seed=1, **g), readings, sensor_noise_world=1
@@ -303,6 +309,7 @@ WORLD = {
         lambda w: [row.is_substituted for row in w.resolved_configuration],
     ),
     "contact_sweeps": Effect(tower, put("contact_sweeps", 1), sweeps_of),
+    "fixed_layout": Effect(resting, put("fixed_layout", True), stages_of),
     "sensor_noise_seed": Effect(sensed, put("sensor_noise_seed", 1), readings),
     "sensor_noise_world": Effect(lambda: sensed(sensor_noise_seed=1), put("sensor_noise_world", 1), readings),
     "divergence_policy": Effect(

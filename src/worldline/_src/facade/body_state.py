@@ -85,6 +85,8 @@ class MassiveFrame(Frame):
     def __init__(self, world: WorldRuntime, link: SceneLink) -> None:
         super().__init__(world)
         self._link = link
+        self._scaled: tuple[float, Array, Array] | None = None
+        """Mass and inertia that the last write of the mass scaled, and the inertia it led to."""
 
     def _kind(self) -> str:
         return type(self).__name__
@@ -105,9 +107,14 @@ class MassiveFrame(Frame):
     def _set_mass(self, value: float) -> None:
         runtime, b = self._index()
         mass = values.mass_of(value, f"{self._kind()} mass of '{self.name}': {self._kind()} mass")
-        model, columns = runtime.model, {"body_mass": mass}
+        model, columns = runtime.model, dict[str, Any](body_mass=mass)
         if self._follows_shapes() and model.body_mass[b] > 0.0:
-            columns["body_inertia"] = mass / float(model.body_mass[b]) * model.body_inertia[b]
+            before, inertia = float(model.body_mass[b]), model.body_inertia[b].copy()
+            if self._scaled is not None and np.array_equal(inertia, self._scaled[2]):
+                # scaled from where the first of several writes began: the last one alone counts
+                before, inertia = self._scaled[:2]
+            columns["body_inertia"] = mass / before * inertia
+            self._scaled = before, inertia, columns["body_inertia"]
         self._write(runtime, b, columns)
 
     mass: Quantity[float, float] = _number(

@@ -260,6 +260,7 @@ class WorldOptions(Options):
     contact_sweeps: Setting[int, int] = Setting(_sweeps)
     divergence_policy: Setting[DivergencePolicy, DivergencePolicy | str] = Setting(DivergencePolicy.of)
     divergence_limit: Setting[float, float] = Setting(checked_limit)
+    fixed_layout: Setting[bool, bool] = Setting(flag("World fixed_layout"))
     sensor_noise_seed: Setting[int | None, int | None] = Setting(noise_seed)
     sensor_noise_world: Setting[int, int] = Setting(noise_world)
 
@@ -279,6 +280,7 @@ class WorldOptions(Options):
         divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
         divergence_limit: float = DIVERGENCE_LIMIT,
         contact_sweeps: int = 0,
+        fixed_layout: bool = False,
         sensor_noise_seed: int | None = None,
         sensor_noise_world: int = 0,
     ) -> None:
@@ -306,6 +308,7 @@ class WorldKeywords(TypedDict, total=False):
     divergence_policy: DivergencePolicy | str
     divergence_limit: float
     contact_sweeps: int
+    fixed_layout: bool
     sensor_noise_seed: int | None
     sensor_noise_world: int
 

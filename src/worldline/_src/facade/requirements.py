@@ -22,6 +22,8 @@ from worldline._src.facade.kinds import (
 from worldline._src.facade.mimic import couplers_of
 from worldline._src.facade.runtime import DRIVES
 from worldline._src.later import DeferredModule
+from worldline._src.step.fixed_constraints import FixedConstraints
+from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.stepping import available_families, missing_ground
 
 if TYPE_CHECKING:
@@ -74,10 +76,25 @@ def require_step(world: WorldRuntime) -> None:
         _refuse(capabilities.INTEGRATION, f"integration family '{family.value}' is not available")
     _require_joints(world)
     _require_scene(world)
+    if options.fixed_layout:
+        _require_fixed_layout(world)
     if options.strict_solver_resolution:
         _require_no_substitution(world)
     if options.differentiable:
         _require_derivatives(world)
+
+
+def _require_fixed_layout(world: WorldRuntime) -> None:
+    """A step of this World has all of its stages in the layout of lanes."""
+    runtime = world._live()
+    if runtime.not_fixed:
+        _refuse(capabilities.EXECUTION, f"fixed_layout: {runtime.not_fixed}")
+    if world._options.differentiable:
+        _refuse(capabilities.DERIVATIVES, "fixed_layout: steps in the fixed layout have no derivatives")
+    try:
+        runtime.sim.plan()
+    except CapabilityError as error:
+        _refuse(capabilities.EXECUTION, f"fixed_layout: {error}")
 
 
 def _require_no_substitution(world: WorldRuntime) -> None:
@@ -134,7 +151,9 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
     constraints = world._live().constraints
     constrained = constraints is not None
     solve, why, mixed = "none", quiet, False
-    if constraints is not None:
+    if isinstance(constraints, FixedConstraints):
+        solve, why, mixed = _fixed_solver(constraints)
+    elif constraints is not None:
         solve, why, mixed = _solver(world, constraints.gives_way)
     family = options.multibody_options.integration_family
     known = family in available_families()
@@ -170,6 +189,7 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             str(options.deactivation_options.enabled and constrained),
             "as asked" if constrained or not options.deactivation_options.enabled else quiet,
         ),
+        *_layout_option(world),
         _option(
             capabilities.EXECUTION,
             "compute_accelerator_policy",
@@ -195,6 +215,27 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             else "only a differentiable World takes them",
         ),
     )
+
+
+def _layout_option(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
+    """The layout of rows, where it is not that of islands."""
+    if not world._options.fixed_layout:
+        return ()
+    why = world._live().not_fixed
+    return (
+        _option(capabilities.EXECUTION, "fixed_layout", "True", "" if why else "True", why or "as asked"),
+    )
+
+
+def _fixed_solver(constraints: FixedConstraints) -> tuple[str, str, bool]:
+    """The same for all rows of the fixed layout at once."""
+    if constraints.solver is SolverMethod.NEWTON:
+        method = ContactSolverMethod.NEWTON.value
+        return method, "all rows of the fixed layout at once; sweeps where it does not converge", False
+    method = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
+    asked = constraints.asked is SolverMethod.SEQUENTIAL_IMPULSE
+    why = "as asked" if asked else "more columns than Newton's method of the fixed layout has"
+    return method, f"sweeps over all rows of the fixed layout at once: {why}", not asked
 
 
 def _solver(world: WorldRuntime, large: bool) -> tuple[str, str, bool]:

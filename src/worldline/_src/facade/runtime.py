@@ -34,6 +34,7 @@ from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.fixed_world import fixed_or_why
 from worldline._src.step.island_options import Rest, SolverMethod
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
@@ -91,10 +92,11 @@ class Runtime:
         differentiable: bool = False,
         sweeps: int = 0,
         *,
+        fixed: bool = False,
         validated: bool = False,
     ) -> None:
         """`like`: the runtime of a World that this one is a clone of; its model is copied, not compiled.
-
+        `fixed`: rows of constraints have the layout of lanes; `not_fixed` says why where they cannot.
         `validated`: whether the scene has been validated since it was last changed.
         """
         self._differentiable = differentiable
@@ -110,8 +112,9 @@ class Runtime:
             self.link_body, self.joint_index = built.trees.link_body, built.trees.joint_index
         else:
             self._take_over(like)
+        made, self.not_fixed = fixed_or_why(self.model) if fixed else (None, "")
         known = None if like is None else like.constraints
-        constraints = Constraints(self.model, self._servos(), like=known)
+        constraints = made or Constraints(self.model, self._servos(), like=known)
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
@@ -206,9 +209,8 @@ class Runtime:
         """Take over what `memory` gave; contacts that are not in it are forgotten."""
         self.forget_contacts()
         recall(self.sim, memory)
-        if self.constraints is not None:
-            if self.sim.contact_log is not None:
-                self.sim.contact_log.take()
+        if self.sim.contact_log is not None:
+            self.sim.contact_log.take()
 
     def forget_contacts(self) -> None:
         """The state is no longer what the last step led to: there are no contacts of a last step."""
@@ -227,7 +229,7 @@ class Runtime:
 
         `strict`: by no other method. `sweeps`: most of sequential impulses, 0 for as many as it takes.
         """
-        if self.constraints is not None:
+        if self.constraints is not None and not self.constraints.is_fixed:
             self.constraints.choose(_SOLVERS[method], strict, dense=self._differentiable, sweeps=sweeps)
             self.sim.reconfigure()
 

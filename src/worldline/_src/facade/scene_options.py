@@ -98,6 +98,7 @@ def from_description(scene: Scene) -> WorldOptions:
         divergence_policy=ACTIONS[policy.divergence.action],
         divergence_limit=policy.divergence.limit,
         contact_sweeps=policy.contact_sweeps,
+        fixed_layout=policy.fixed_layout,
         sensor_noise_seed=policy.sensor_noise_seed,
         sensor_noise_world=policy.sensor_noise_world,
     )
@@ -166,6 +167,7 @@ def into_description(options: WorldOptions, scene: Scene) -> None:
     policy.contact_gradient_mode = _GRADIENTS[options.contact_gradient_mode]
     policy.strict_solver_resolution = options.strict_solver_resolution
     policy.contact_sweeps = options.contact_sweeps
+    policy.fixed_layout = options.fixed_layout
     policy.sensor_noise_seed = options.sensor_noise_seed
     policy.sensor_noise_world = options.sensor_noise_world
     policy.divergence.action = next(a for a, p in ACTIONS.items() if p is options.divergence_policy)

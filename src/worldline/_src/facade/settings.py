@@ -96,8 +96,13 @@ class Settings:
         """Take over an option, which its class checks; on error nothing changes."""
         world = self._world
         world._require_idle()
+        if name == "fixed_layout":
+            world._require_design("a change of fixed_layout")
         setattr(world._options, name, value)
-        if world._runtime is not None and name in _FOLLOWS:
+        if name == "fixed_layout" or (world._options.fixed_layout and name not in _NUMBERS):
+            # rows of the fixed layout are laid out for one method
+            world._topology_changed()
+        elif world._runtime is not None and name in _FOLLOWS:
             _FOLLOWS[name](world._options, world._runtime)
         if name not in _NUMBERS:
             world._configuration_changed()

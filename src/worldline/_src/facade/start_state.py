@@ -53,6 +53,8 @@ class StartState:
             column = runtime.constraints.column
             written += [column.control, column.equality_on]
             written.append(column.counter[t.CONTACT_COUNT : t.CONTACT_COUNT + 1])
+            if runtime.constraints.is_fixed:
+                written.append(column[runtime.constraints.kept_column])
         # those that are not in an arena are arrays of their own, which are never replaced
         self._runs = Runs(Run(array.copy(), array) for array in written)
         self.has_wrench, self.has_one_shot = (

@@ -120,7 +120,8 @@ class StepReport:
             law in friction times slip, whichever is more. Sequential impulses: largest change of a contact's
             velocity in the last sweep, over gravity times time step. Boxed problems: largest slack of a row
             that its bounds do not explain. None of them depends on the unit of mass. Of steps that are solved
-            for positions and for velocities it is the larger of both.
+            for positions and for velocities it is the larger of both. A World with `fixed_layout` does not
+            measure it: 0 when the solver converged, 1 when it did not.
         unmet: names of hard constraints that miss the velocity they ask for by more than gravity makes in a
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are

@@ -183,6 +183,7 @@ class World(KnownNames):
         divergence_policy, divergence_limit: what happens when a step diverges, and beyond which coordinate,
             velocity, acceleration or activation it has (SI units).
         contact_sweeps: sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.
+        fixed_layout: step with the bits of a world in lanes of a `WorldBatch`.
         sensor_noise_seed: has sensors read with their noise; None reads them without.
         sensor_noise_world: index of the World in that noise, such as its index in a batch.
         options: all of the above as one value; other arguments must then be left out.
@@ -746,6 +747,31 @@ class World(KnownNames):
             >>> world.step(n=100)
             >>> world.step_report().iterations <= 4, round(float(box.translation[2]), 3)
             (True, 0.1)
+        """,
+    )
+
+    fixed_layout: Quantity[bool, bool] = option(
+        "fixed_layout",
+        """Whether rows of contacts, limits and friction have the fixed layout of worlds in lanes.
+
+        The World then has the bits of its lane in a `WorldBatch`, contacts included: all pairs of shapes that
+        may touch have rows of their own, one method solves all of them at once, and it starts from the forces
+        of the last step. Steps agree with those in islands to the tolerance of the solver and take longer
+        where there are many shapes. Hard contacts are solved once; see the page on the step. What lanes do
+        not have is refused by name before the first step. Chosen in design mode.
+
+        Example:
+            >>> import numpy as np
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(fixed_layout=True)
+            >>> _ = world.add_ground_plane()
+            >>> ball = world.add_rigid_body("ball", position=(0, 0, 0.1))
+            >>> _ = ball.add_collision_shape(sx.CollisionShape.sphere(0.1))
+            >>> batch = sx.WorldBatch(world, 5)
+            >>> world.step(50)
+            >>> batch.step(50)
+            >>> batch.layout, bool((batch.rigid_bodies["ball"].translation[3] == ball.translation).all())
+            ('lanes', True)
         """,
     )
 
@@ -2118,6 +2144,7 @@ class World(KnownNames):
             self._cloned,
             self._options.differentiable,
             self._options.contact_sweeps,
+            fixed=self._options.fixed_layout,
             validated=self._validated,
         )
         self._cloned = None

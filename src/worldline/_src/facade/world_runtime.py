@@ -93,6 +93,7 @@ class WorldRuntime(Protocol):
     multibody_options: Quantity[MultibodyOptions, MultibodyOptions]
     deactivation_options: Quantity[DeactivationOptions, DeactivationOptions]
     contact_sweeps: Quantity[int, int]
+    fixed_layout: Quantity[bool, bool]
     sensor_noise_seed: Quantity[int | None, int | None]
     sensor_noise_world: Quantity[int, int]
 

@@ -138,6 +138,10 @@ class SimulationPolicy(Struct):
     divergence: DivergenceOptions = part(DivergenceOptions, "Diverging states.")
     contact: ContactOptions = part(ContactOptions, "Hard contact.")
     strict_solver_resolution: bool = field(default=False, doc="Refuse other methods than those asked for.")
+    fixed_layout: bool = field(
+        default=False,
+        doc="Whether rows have the layout of worlds in lanes, so that a step has their bits.",
+    )
     contact_sweeps: int = value(
         COUNT, 0, "Sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved."
     )

@@ -72,6 +72,9 @@ _SWEEP_SHARE = 0.01
 class Constraints(ConstraintProgram):
     """What holds, limits, drives and touches in one world."""
 
+    is_fixed = False
+    """Whether rows have the fixed layout of lanes, else there are islands."""
+
     def __init__(
         self,
         model: Model,
@@ -145,6 +148,11 @@ class Constraints(ConstraintProgram):
         self._packing.shapes.take_friction(self.column)
 
     # ---- layout
+
+    @property
+    def kept_column(self) -> str:
+        """The column of forces that the next step starts from, in the fixed layout; empty for islands."""
+        return ""
 
     def _lay_out(self, **counts: int) -> None:
         model = self.model
@@ -320,7 +328,7 @@ class Constraints(ConstraintProgram):
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: its contacts, and what broke in it."""
         self._equality.take_back(self.column, frame)
-        self.forget_contacts()
+        self.column.counter[t.CONTACT_COUNT] = 0
 
     def _fill_bodies(self) -> None:
         """Inverse inertias at the start, which rows and damping ratios are scaled with."""

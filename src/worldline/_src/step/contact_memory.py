@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Warm-start data of the next step: contacts of the last one, sleeping trees, dual forces.
+"""Warm-start data of the next step: contacts of the last one, sleeping trees, dual forces, and in the fixed
+layout forces of rows.
 
 Coordinates, velocities and accelerations alone would go on awake: bodies at rest would be solved again where
 the World that was saved does not touch them, and the forces that hold sleepers would be lost.
@@ -25,6 +26,15 @@ _CONTACTS = ("contact_row", "contact_force", "frame")
 _COLLISION = ("contact", "contact_id")
 _DUAL = "ground_dual"
 _SLEEP = ("tree_group", "tree_quiet", "dof_kept")
+_KEPT = ("kept", "kept_list")
+"""Forces that the next step of the fixed layout starts from."""
+_WHOLE = _SLEEP + _KEPT
+
+
+def forces_of_rows(sim: Simulation) -> Array | None:
+    """Forces that the next step of the fixed layout starts from; a view, None where there are islands."""
+    constraints = sim.constraints
+    return constraints.column[constraints.kept_column] if constraints and constraints.is_fixed else None
 
 
 def remembered(sim: Simulation) -> dict[str, Array]:
@@ -34,7 +44,9 @@ def remembered(sim: Simulation) -> dict[str, Array]:
     if constraints is None:
         return duals
     column = constraints.column
-    made = duals | {name: column[name].astype(np.float64) for name in _SLEEP if constraints.sleeps}
+    whole = [constraints.kept_column] if constraints.is_fixed else []
+    whole += _SLEEP if constraints.sleeps else ()
+    made = duals | {name: column[name].astype(np.float64) for name in whole}
     count = int(column.counter[t.CONTACT_COUNT])
     if constraints.collision is not None and count:
         made |= {name: column[name][:count].astype(np.float64) for name in _CONTACTS}
@@ -56,10 +68,10 @@ def unfit(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
     count = len(memory["contact"]) if "contact" in memory else 0
     for name, given in memory.items():
         place = places.get(name)
-        wanted = None if place is None else (place.shape[0] if name in _SLEEP else count, *place.shape[1:])
+        wanted = None if place is None else (place.shape[0] if name in _WHOLE else count, *place.shape[1:])
         if place is None or given.shape != wanted:
             return name
-        if name not in _SLEEP and not set(_CONTACTS + _COLLISION) <= memory.keys():
+        if name not in _WHOLE and not set(_CONTACTS + _COLLISION) <= memory.keys():
             return name
     if collision is not None and count:
         shapes, bodies = len(column.shape_condim), len(column.body_link)
@@ -89,8 +101,8 @@ def recall(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
     for name, given in memory.items():
         if name == _DUAL:
             continue
-        if name in _SLEEP:
-            if constraints.sleeps:
+        if name in _WHOLE:
+            if constraints.sleeps or name in _KEPT:
                 places[name][:] = given
         else:
             places[name][:count] = given
@@ -101,7 +113,7 @@ def recall(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
 def _places(constraints: Constraints) -> dict[str, Array]:
     """The columns that memory is of, by name."""
     column, collision = constraints.column, constraints.collision
-    made = {name: column[name] for name in _SLEEP}
+    made = {name: column[name] for name in _WHOLE}
     if collision is not None:
         made |= {name: column[name] for name in _CONTACTS} | {
             name: collision.column[name] for name in _COLLISION

@@ -17,7 +17,7 @@ from worldline._src.errors import CapabilityError
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.fixed_solve import CONES, COULOMB, NO_NEWTON, PLAIN_ROWS
-from worldline._src.kernels.constraints.packed_rows import GROUP, MOST_COLUMNS
+from worldline._src.kernels.constraints.packed_rows import GROUP, LANES, MOST_COLUMNS
 from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, is_fixed_pair
@@ -25,6 +25,7 @@ from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE
 from worldline._src.kernels.tendons import CYLINDER as CYLINDER_NODE
 from worldline._src.kernels.tendons import SPHERE as SPHERE_NODE
 from worldline._src.kernels.transmissions import LINEAR
+from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.packed import padded
@@ -34,6 +35,7 @@ from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_r
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.pack_pairs import pair_keys
+from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import drives_of, servos_of, solver_of
 from worldline._src.step.single_pairs import SinglePairs
 from worldline._src.step.step_plan import StepPlan
@@ -92,13 +94,14 @@ _LANES = (
 )
 """What a fixed layout can have, by its names in a `StepPlan`."""
 
-_ALL = (*_LANES, "passive", "gravity_compensation", "free_spin")
-_FULL = StepPlan(**dict.fromkeys(_ALL, True))
+LANE_STAGES = (*_LANES, "passive", "gravity_compensation", "free_spin")
+"""The same with what only trees have."""
+_FULL = StepPlan(**dict.fromkeys(LANE_STAGES, True))
 _PLANS = (
     _FULL,
     _FULL._replace(runge_kutta=True),
     # stages in the place of others
-    *(_FULL._replace(**{name: False}) for name in _ALL if name != "fixed"),
+    *(_FULL._replace(**{name: False}) for name in LANE_STAGES if name != "fixed"),
 )
 STAGES = tuple(dict.fromkeys(row.stage for plan in _PLANS for row in in_line(plan)))
 """Every stage that worlds in lanes may need, also with parameters of their own."""
@@ -135,6 +138,8 @@ class FixedRoom(NamedTuple):
 
 class FixedConstraints(Constraints):
     """What limits, drives and touches, for one world or several in lanes."""
+
+    is_fixed = True
 
     def __init__(self, model: Model, sweeps: int, tolerance: float, room: FixedRoom | None = None) -> None:
         self.room = room
@@ -220,6 +225,42 @@ class FixedConstraints(Constraints):
             self.collision.make_room(pairs=self.room.pairs, contacts=contacts, fixed_contacts=contacts)
             self._connect_collision()
 
+    def missing_room(self) -> Room:
+        """What the last step of a World that was SHORT of room needs."""
+        assert self.room is not None
+        short, (pairs, rows) = int(self.column.link[t.SHORT]), self.room
+        self.column.link[t.SHORT] = 0
+        return Room(
+            pairs=pairs + 1 if short & t.SHORT_OF_PAIRS else 0,
+            jacobian=(rows + 1) * self.sizes["width"] if short & t.SHORT_OF_ROWS else 0,
+        )
+
+    def make_room(self, needed: Room) -> None:
+        """Grow what is too small, and keep what is in all of it; the sets of arenas are others afterwards."""
+        assert self.room is not None
+        while needed.pairs > self.room.pairs or needed.contacts > self.sizes["ncontact"]:
+            self.grow(t.SHORT_OF_PAIRS)
+        while needed.jacobian > self.sizes["njacobian"]:
+            self.grow(t.SHORT_OF_ROWS)
+
+    def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """The arenas of rows of a World, then those of collision."""
+        self.block.args[self.place_of("packed_end") + LANES] = 1
+        if self.single is not None and self.collision is not None:
+            pairs = self.sizes["ncontact"] // PAIR_CONTACTS
+            self._alone = self.single.connect(1, pairs, self.collision.args)
+        return super().sets()
+
+    @property
+    def kept_column(self) -> str:
+        """The column of forces that the next step starts from."""
+        return "kept_list" if self.sizes["nkept_list"] else "kept"
+
+    def forget_contacts(self) -> None:
+        """The state is no longer what the last step led to: the next one starts from no forces."""
+        super().forget_contacts()
+        self.column.kept[:] = self.column.kept_list[:] = 0.0
+
     def _solver_sizes(self) -> dict[str, int]:
         """None to change: the layout is that of the solver of lanes."""
         return {}
@@ -301,11 +342,14 @@ class FixedConstraints(Constraints):
 
     def plan(self, multibody: StepPlan, *, damped: bool, speeds: bool) -> StepPlan:
         """What a step has to do beside what the multibodies need."""
+        self._choose_newton()
         made = super().plan(multibody, damped=damped, speeds=speeds)
         method = self.column.option[t.NEWTON_STEPS]
         return made._replace(
             near_pairs=self.looks and len(self.shapes) > 0,
             single_pairs=self.single is not None,
+            # only stages of islands ask for it
+            restitution=False,
             newton_rows=bool(method == PLAIN_ROWS),
             newton_cones=bool(method == CONES),
             newton_coulomb=bool(method == COULOMB),
@@ -399,9 +443,7 @@ class FixedConstraints(Constraints):
         numbers = column.option
         numbers[t.SWEEPS] = self._sweeps
         numbers[t.COLD] = float(self.option.disable_warm_start)
-        newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE
-        served = newton and nv <= MOST_COLUMNS and bool(mobile.all())
-        numbers[t.NEWTON_STEPS] = float(self._newton() if served else NO_NEWTON)
+        self._choose_newton()
 
     def _set_gravity(self, h: float) -> None:
         super()._set_gravity(h)
@@ -419,6 +461,12 @@ class FixedConstraints(Constraints):
         """The method that solves the rows first: NEWTON, or SEQUENTIAL_IMPULSE for sweeps over rows."""
         newton = self.column.option[t.NEWTON_STEPS] > 0.0
         return SolverMethod.NEWTON if newton else SolverMethod.SEQUENTIAL_IMPULSE
+
+    def _choose_newton(self) -> None:
+        """Solve rows by Newton's method where it serves all of them."""
+        newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE and self.sizes["nv"] <= MOST_COLUMNS
+        served = newton and bool(constant_views(self.model.arenas)["dof_mobile"].all())
+        self.column.option[t.NEWTON_STEPS] = float(self._newton() if served else NO_NEWTON)
 
     def _newton(self) -> int:
         """The Newton's method that serves all rows: springs with bounds, cones as well, or Coulomb's law."""

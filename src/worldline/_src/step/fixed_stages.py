@@ -13,6 +13,7 @@ from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import fixed_solve as solving
 from worldline._src.kernels.constraints import tables
 from worldline._src.kernels.constraints import tables as r
+from worldline._src.kernels.constraints.fixed_record import record_world
 from worldline._src.kernels.constraints.implicit_damping import damp_all
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
@@ -98,4 +99,5 @@ sweep_fixed_rows = fixed_stage.of(solving.sweep_rows, name="sweep_fixed_rows")
 begin_fixed_restitution = fixed_stage.of(solving.begin_restitution, name="begin_fixed_restitution")
 end_fixed_restitution = fixed_stage.of(solving.end_restitution, name="end_fixed_restitution")
 end_fixed_solve = fixed_stage.of(solving.end_solve, name="end_fixed_solve")
+record_fixed = fixed_stage.of(record_world, name="record_fixed")
 damp_fixed = constraint_stage.of(damp_all, name="damp_fixed", work_out="dof_u")

@@ -8,10 +8,13 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.jit import DISABLED
-from worldline._src.spatial.poses import numbers
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array, numbers
+from worldline._src.step.evaluate import is_count
 
 if TYPE_CHECKING:
     from worldline._src.step.fixed_constraints import FixedConstraints
@@ -46,6 +49,25 @@ def tolerance_of(tolerance: Any, dtype: np.dtype) -> float:
             f"tolerance of float32 must be at least {_SINGLE_TOLERANCE}, which rounding allows, got {found!r}"
         )
     return found
+
+
+def require_range(rows: Array, name: str) -> None:
+    """Raise for numbers of worlds, a row each, that single precision does not have."""
+    most = float(np.finfo(np.float32).max)
+    if rows.size and (rows.max() > most or rows.min() < -most):
+        world = int(np.argmax(np.abs(rows).max(axis=1)))
+        raise ArgumentError(f"{name} of world {world} must be within {most:.3g}, which float32 has at most")
+
+
+def solver_bounds(
+    model: Model, sweeps: int | None, tolerance: float | None, dtype: DTypeLike
+) -> tuple[int, float]:
+    """Most sweeps of Gauss-Seidel over rows, and their tolerance; as the scene says where they are None."""
+    if sweeps is None:
+        sweeps = 100 if model.option is None else max(model.option.constraint_solver_iterations, 1)
+    if not is_count(sweeps) or sweeps < 1:
+        raise ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
+    return int(sweeps), tolerance_of(tolerance, np.dtype(dtype))
 
 
 def require_precision(dtype: np.dtype, constraints: FixedConstraints, elements: UserElements) -> None:

@@ -35,7 +35,7 @@ from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_arenas import group_arenas
 from worldline._src.step.lane_elements import LaneElements
 from worldline._src.step.lane_parameters import LaneParameters
-from worldline._src.step.lane_precision import precision_of, require_precision, tolerance_of
+from worldline._src.step.lane_precision import precision_of, require_precision, require_range, solver_bounds
 from worldline._src.step.lane_room import dense_kept, with_growth
 from worldline._src.step.lane_rows import checked_parts, row_parts, rows_of
 from worldline._src.step.lane_runner import (
@@ -168,12 +168,8 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         errors.require_kind(model, Model, "model", "LaneSimulation")
         if not evaluate.is_count(worlds) or worlds < 1:
             raise errors.ArgumentError(f"worlds must be a positive count, got {worlds!r}")
-        if sweeps is None:
-            sweeps = 100 if model.option is None else max(model.option.constraint_solver_iterations, 1)
-        if not evaluate.is_count(sweeps) or sweeps < 1:
-            raise errors.ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
         self._dtype = precision_of(dtype, "LaneSimulation")
-        tolerance = tolerance_of(tolerance, self._dtype)
+        self._most_sweeps, self._tolerance = solver_bounds(model, sweeps, tolerance, self._dtype)
         h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         asked = semantics_of(model)
         family = asked.family if integration_family is None else integration_family
@@ -187,7 +183,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         evaluate.require_articulations(model, "LaneSimulation")
         evaluate.require_inertia(model, "LaneSimulation", kinematic_too=False)
         self.model, self.worlds = model, int(worlds)
-        self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
+        self._h = h
         self._elements = UserElements() if elements is None else elements
         errors.require_kind(self._elements, UserElements, "elements", "LaneSimulation")
         self._room_size: FixedRoom | None = None
@@ -590,6 +586,8 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
             if not np.isfinite(rows, out=self._finite[: rows.size].reshape(rows.shape)).all():
                 world = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
                 raise errors.ArgumentError(f"{name} of world {world} must be finite")
+            if self._dtype == np.float32:
+                require_range(rows, name)
         self._begin()
         program, run, width = self._program(scalar), lane_runner(scalar), evaluate.SCALARS[scalar][1]
         *tables, _ = self.row_tables

@@ -18,12 +18,13 @@ from worldline._src.step.step_table import INSTEAD, PAUSES, RESUME
 
 def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
     """Stages and sets of arenas as the loop over steps wants them; the arenas must outlive them."""
-    resume, last = [], {}
+    resume: list[int] = []
+    last: dict[Stage | None, int] = {}
     for k, (stage, _) in enumerate(schedule):
         last[stage] = k
         if stage in RESUME:
             begin = RESUME[stage]
-            resume.append(last[begin if begin in last else INSTEAD[begin]])
+            resume.append(last.get(begin, last.get(INSTEAD.get(begin), -1)))
         else:
             resume.append(k + 1 if stage in PAUSES else -1)
     if runner.DISABLED:

@@ -142,6 +142,8 @@ class Copy:
 
         inputs = [run(name) for name in _COLUMNS]
         copies = [*inputs, *(run(name) for name in _SLEEP)]
+        if constraints.is_fixed:
+            copies.append(run(constraints.kept_column))
         if collision is not None:
             own, found = collision.args.copy(), aligned_zeros(len(collision.d))
             found[:] = collision.d
@@ -180,7 +182,9 @@ class Copy:
     def _prefix(self, sim: Simulation) -> int:
         """How many stages of a step are those of an evaluation, if it begins with them and nobody looks."""
         evaluation = step_table.forward_stages(self.plan)
-        same = list(sim.schedule[: len(evaluation)]) == evaluation and not self.plan.ground
+        # in the fixed layout an evaluation writes the forces that the step starts from
+        own = self.plan.ground or self.plan.fixed
+        same = list(sim.schedule[: len(evaluation)]) == evaluation and not own
         return len(evaluation) if same and self.constraints is not None and not len(sim.elements) else 0
 
     def _results(self, sim: Simulation) -> list[Run]:

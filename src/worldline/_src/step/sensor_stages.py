@@ -14,7 +14,7 @@ from typing import Any
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import body_matrices, centroidal, configuration
 from worldline._src.kernels.constraints import tables as r
-from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.fixed_record import record_forces
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.sensors import contacts, efforts, frames, rays, subtrees
 from worldline._src.kernels.sensors import tables as t
@@ -22,14 +22,11 @@ from worldline._src.kinds import float64, int64
 from worldline._src.model import views
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, matrix, vector
-from worldline._src.scalar.ops import constant
 from worldline._src.step.reaching import address_like, trees_of
 from worldline._src.step.sensor_operands import sensor_rows, sensor_stage
 
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 _CLOSEST, _NPAIR, _IWORK = collision.ENTRY["closest"], collision.ENTRY["npair"], collision.ENTRY["iwork"]
-_FORCE = 3
-"""Row of `dual` that has the forces of rows."""
 
 
 class State(NamedTuple):
@@ -108,32 +105,13 @@ def read_limits(limit, tendon, record, counter, q, v, effort_rows, reading):
 def record_fixed_rows(m, c, args, d):
     """rows of the fixed layout -> the record of rows and the forces of contacts."""
     rm, rc, ra, rd = sensor_rows(args, d)
-    notes, record, rows = (
-        r.row_note_view(rm, rc, ra, rd),
-        r.record_view(rm, rc, ra, rd),
+    record_forces(
         r.row_view(rm, rc, ra, rd),
+        r.row_note_view(rm, rc, ra, rd),
+        r.contact_frame_view(rm, rc, ra, rd),
+        r.dual_view(rm, rc, ra, rd).dual,
+        r.record_view(rm, rc, ra, rd),
     )
-    frame, force = r.contact_frame_view(rm, rc, ra, rd), r.dual_view(rm, rc, ra, rd).dual[_FORCE]
-    counter = notes.counter
-    counter[r.ALL_ROWS], counter[r.CONTACT_COUNT] = counter[r.ROWS], frame.contact_row.shape[0]
-    for n in range(counter[r.ROWS]):
-        record.force[n] = force[n] * notes.row_active[n]
-        record.residual[n] = notes.row_residual[n]
-        record.row_of[n, 0], record.row_of[n, 1] = notes.row_note[n, 0], notes.row_note[n, 1]
-    for k in range(frame.contact_row.shape[0]):
-        first, condim = frame.contact_row[k, 0], frame.contact_row[k, 1]
-        for j in range(6):
-            record.contact_force[k, j] = constant(0.0, record.contact_force[k, j])
-        if first < 0 or first >= counter[r.ROWS] or notes.row_note[first, 0] != r.OF_CONTACT:
-            continue
-        if condim == 1 or rows.kind[first] == CONE:
-            for j in range(condim):
-                record.contact_force[k, j] = record.force[first + j]
-        else:
-            for j in range(1, condim):
-                up, down = record.force[first + 2 * j - 2], record.force[first + 2 * j - 1]
-                record.contact_force[k, 0] = record.contact_force[k, 0] + (up + down)
-                record.contact_force[k, j] = frame.mu[k, j - 1] * (up - down)
 
 
 read_touch = sensor_stage.of(contacts.read_touch, rows="touch_rows")

@@ -28,6 +28,7 @@ from worldline._src.step import divergence, evaluate, runner, simulation_copies,
 from worldline._src.step.array_views import ArrayView, numbers_of
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_log import ContactLog, is_short
+from worldline._src.step.fixed_world import fixed_constraints, require_served
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.portions import portions
 from worldline._src.step.pose_programs import POSES, TWISTS
@@ -136,9 +137,10 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         """Keeps threads apart; see `step/thread_guard.py`."""
         if constraints is None:
             evaluate.require_articulations(model, "Simulation")
-            constraints = constraints_of(model)
+            fixed = model.option is not None and model.option.policy.fixed_layout
+            constraints = fixed_constraints(model) if fixed else constraints_of(model)
         errors.require_kind(constraints, Constraints, "constraints", "Simulation")
-        self.constraints = constraints if constraints.is_needed else None
+        self.constraints = constraints if constraints.is_needed or constraints.is_fixed else None
         """Contacts, limits, dry friction and actuators; None for motion without them."""
         self.servos = constraints.servos
         """Degrees of freedom that servos move."""
@@ -152,10 +154,21 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         """Pairs of bodies that begin or cease to touch; None without shapes."""
         self.drive = drives_of(model)
         """What every degree of freedom makes of its command; kernels/drives.py."""
-        self.data = evaluate.new_arena(model, "float", model.arenas.step_size)
-        for name in ("q", "v", "a", "tau", "force", "q_target", "v_target", "a_target", "body_f"):
-            setattr(self, name, self.field(name))
-        self.body_q, self.body_qd, self.clock = map(self.field, ("body_q", "body_qd", "clock"))
+        # only the fixed layout has the mass matrix of all trees
+        fixed = constraints is not None and constraints.is_fixed
+        self.data = evaluate.new_arena(model, "float", None if fixed else model.arenas.step_size)
+        self.q = self.field("q")
+        self.v = self.field("v")
+        self.a = self.field("a")
+        self.tau = self.field("tau")
+        self.force = self.field("force")
+        self.q_target = self.field("q_target")
+        self.v_target = self.field("v_target")
+        self.a_target = self.field("a_target")
+        self.body_f = self.field("body_f")
+        self.body_q = self.field("body_q")
+        self.body_qd = self.field("body_qd")
+        self.clock = self.field("clock")
         self.control = np.zeros(0 if model.actuators is None else len(model.actuators))
         self._unused_activation = np.zeros(model.activation_count)
         self.solver_report = self.field("solver_report")
@@ -490,7 +503,13 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
             keep.append((CONSTRAINT, *acted, saved, nv))
         at_ground = nv + len(self.activation)
         keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, at_ground))
-        keep += [] if self.user is None else self.user.kept(saved, at_ground + 2 * sizes["nground"])
+        end = at_ground + 2 * sizes["nground"]
+        if self.constraints is not None and self.constraints.is_fixed:
+            name = self.constraints.kept_column
+            kept = self.constraints.place_of(name), self.constraints.column[name].size
+            keep.append((CONSTRAINT, *kept, saved, end))
+            end += kept[1]
+        keep += [] if self.user is None else self.user.kept(saved, end)
         self._saved.resize(sum(keep[-1][2::2]), refcheck=False)
         self.checks = divergence.state_checks(at, nq, nv, acted)
         self.limits = np.zeros((2, len(self.checks)))
@@ -518,7 +537,11 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
             self.family is stepping.MultibodyIntegrationFamily.IMPLICIT_VELOCITY
             and self.constraints.has_gains
         )
+        if self.constraints.is_fixed:
+            plan = plan._replace(fixed=True, recorded=True)
         plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
+        if plan.fixed:
+            require_served(plan)
         return plan._replace(contact_log=self.contact_log is not None)
 
     @exclusive_step

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_memory import recall, remembered
+from worldline._src.step.fixed_world import fixed_constraints
 from worldline._src.step.thread_guard import ThreadGuard
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def state_of(sim: Simulation) -> dict[str, Any]:
     if sim.constraints is not None:
         column = sim.constraints.column
         state["columns"] = {name: column[name].copy() for name in _COLUMNS}
-        state["sleeps"] = sim.constraints.sleeps
+        state["sleeps"], state["fixed"] = sim.constraints.sleeps, sim.constraints.is_fixed
         state["memory"] = remembered(sim)
     return state
 
@@ -37,7 +38,10 @@ def restore(sim: Simulation, state: dict[str, Any]) -> None:
     """Make an empty Simulation the one that `state_of` described."""
     vars(sim).update({name: state[name] for name in _NAMES}, guard=ThreadGuard())
     columns = state.get("columns")
-    sim.constraints = None if columns is None else Constraints(sim.model, sim.servos)
+    sim.constraints = None
+    if columns is not None:
+        fixed = state["fixed"]
+        sim.constraints = fixed_constraints(sim.model) if fixed else Constraints(sim.model, sim.servos)
     sim._lay_out(sim.model.time_step)
     sim.data[:] = state["data"]
     sim.drive[:] = state["drive"]

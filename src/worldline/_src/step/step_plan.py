@@ -30,6 +30,8 @@ class StepPlan(NamedTuple):
     """Discrete Euler-Lagrange equations."""
     fixed: bool = False
     """The layout of lanes, else that of one world with islands."""
+    recorded: bool = False
+    """Forces of rows are recorded in the fixed layout, for those who read a World."""
     anchors: bool = False
     """Frames on links that equalities, tendons, springs and actuators hold."""
     body_springs: bool = False

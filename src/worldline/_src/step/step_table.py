@@ -275,7 +275,7 @@ TABLE: tuple[Row, ...] = (
     Row(_E, i.solve_islands, _C, "rows and not fixed", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, solver guess",
         "a, rows, mass matrix, constraint forces"),
-    Row(_E, fixed.begin_fixed_rows, _C, "rows and fixed", "constraints", "", "rows"),
+    Row(_E, fixed.begin_fixed_rows, _C, "rows and fixed", "constraints", "", "rows", resume=near_pairs),
     Row(_E, g.equality_rows, _C, "equalities and not fixed", "constraints", _ROW_READS, "rows", _ISLANDS),
     Row(_E, g.follower_rows, _C, "equalities and fixed", "constraints", "tendons, q, v", "rows"),
     Row(_E, s.friction_rows, _C, "friction", "constraints", "v", "rows", _ISLANDS),
@@ -311,7 +311,7 @@ TABLE: tuple[Row, ...] = (
     Row(_E, remove_slip_of_island, _C, "no_slip and rows and not fixed", "constraints",
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.SLIP_LINK),
     Row(_E, fixed.begin_fixed_solve, _C, "rows and fixed", "constraints",
-        "rows, a, kept forces", "constraint forces"),
+        "rows, a, kept forces", "constraint forces", resume=near_pairs),
     *_fixed_solve("rows and fixed"),
     Row(_E, fixed.begin_fixed_restitution, _C, "hard_contacts and rows and fixed", "constraints",
         "rows, constraint forces, a", "a"),
@@ -319,6 +319,8 @@ TABLE: tuple[Row, ...] = (
     Row(_E, fixed.end_fixed_restitution, _C, "hard_contacts and rows and fixed", "constraints",
         "rows, constraint forces, a", "a, constraint forces"),
     Row(_E, fixed.end_fixed_solve, _C, "rows and fixed", "constraints", "constraint forces", "kept forces"),
+    Row(_E, fixed.record_fixed, _C, "recorded and rows and fixed", "constraints",
+        "rows, constraint forces", "rows, constraint forces"),
     Row(_E, p.solve_velocities, _C, "split and rows", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, smooth a, solver guess",
         "a, rows, mass matrix, constraint forces, position correction"),
@@ -553,8 +555,8 @@ PAUSES = frozenset(row.stage for row in TABLE if row.pauses)
 RESUME = {row.stage: row.resume for row in TABLE if row.resume is not None}
 """Stages that look whether there is room, and where a step goes on once there is."""
 
-INSTEAD = {broad: user.call_detector}
-"""Where it goes on where that stage is not part of the step."""
+INSTEAD = {broad: user.call_detector, near_pairs: fixed_shape_poses}
+"""Where it goes on where that stage is not part of the step; nowhere if that is not either."""
 
 
 def markdown() -> str:

@@ -23,6 +23,7 @@ from worldline._src.facade.world_arrays import arrays_of
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
+from worldline._src.step.contact_memory import forces_of_rows
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.lane_runner import STEPS
 from worldline._src.step.present_contacts import ContactRows, contacts_in_lanes
@@ -59,6 +60,9 @@ class LaneWorlds:
         self.arrays = self._arrays()
         for name, array in self.arrays.items():
             array[...] = start[name]
+        start_forces = forces_of_rows(template.sim)
+        if start_forces is not None:
+            self.sim.kept[:] = start_forces.ravel()
         self.own = OwnParameters(template, count)
         self._noise: SensorNoise | None = None
         self._start_state = self.sim._state[0].copy()
@@ -294,6 +298,9 @@ class LaneWorlds:
         runtime.controls_written()
         runtime.wrenches_written()
         runtime.forget_contacts()
+        forces = forces_of_rows(runtime.sim)
+        if forces is not None:
+            forces[...] = self.sim.kept[index].reshape(forces.shape)
         runtime.sim.written()
         runtime.sim.clock[0] = self.frame[index]
         made._set_time(float(self.time[index]))

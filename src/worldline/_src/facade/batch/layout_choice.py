@@ -45,6 +45,11 @@ _OTHERWISE = {
     *("impulses", "swept", "fixed"),
 }
 """How one world finds and solves contacts; lanes have their own way to the same solution."""
+_FIXED = {
+    *("recorded", "near_pairs", "newton_rows", "newton_cones", "newton_coulomb", "hard_contacts"),
+    "single_pairs",
+}
+"""What a World in the fixed layout does as lanes do."""
 _WORDS = {
     "split": "hard contacts or limits, which a World solves for positions and for velocities (split impulse)",
     "hard_contacts": "hard contacts, whose energy a World bounds in every island",
@@ -98,12 +103,15 @@ def obstacles(template: Template) -> tuple[str, ...]:
     found: list[str] = []
     sim, runtime, world = template.sim, template.runtime, template.world
     plan = sim.plan()
-    if sim.constraints is not None:
+    known = _SHARED | _OTHERWISE
+    if plan.fixed:
+        known |= _FIXED | {"fixed"}
+    elif sim.constraints is not None:
         # stages of a World that never have anything to do
         splits = plan.split and sim.constraints.may_split(sim.time_step)
         plan = plan._replace(split=splits, restitution=sim.constraints.may_bounce)
     for name in StepPlan._fields:
-        if getattr(plan, name) and name not in _SHARED | _OTHERWISE:
+        if getattr(plan, name) and name not in known:
             found.append(_WORDS.get(name, name.replace("_", " ")))
     option = template.model.option
     if plan.rows and option is not None and option.constraint_solver_iterations < ENOUGH:
@@ -123,7 +131,7 @@ def obstacles(template: Template) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def choose_layout(template: Template, layout: str, dtype: DTypeLike) -> LayoutChoice:
+def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64) -> LayoutChoice:
     """Which layout a batch has; `layout` is one of LAYOUTS. Only lanes have single precision.
 
     Raises:

@@ -18,7 +18,9 @@ import numpy as np
 from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, NotFoundError, nearest_name
 from worldline._src.facade import joint_parameters, values
 from worldline._src.facade.copying import VIEW_OF_A_BATCH, Address, NotCopied, find
+from worldline._src.facade.shapes import checked_restitution
 from worldline._src.facade.world import World
+from worldline._src.model.force_tables import ForceKind
 from worldline._src.model.scene_index import labels
 from worldline._src.scene.actuators import ActuatorType
 from worldline._src.scene.geometry import SHAPES, Geometry
@@ -42,6 +44,7 @@ SENSORS = "sensors."
 """What the names of parameters of sensors begin with."""
 REFUSED = {
     "size": "planes, meshes, height fields and shapes fitted to meshes have the size of the description",
+    "restitution": "only hard contacts bounce, those of the shape are soft",
 }
 """Names that end a parameter which no World changes, and why."""
 
@@ -93,6 +96,31 @@ def _friction(name: str) -> Parameter:
         world._configuration_changed()
 
     return Parameter(lambda world: _geoms(world)[name].physics_material.friction[0], write)
+
+
+def _restitution(name: str) -> Parameter:
+    """The restitution of a shape with hard contacts, which alone have one."""
+
+    def write(world: World, value: Any) -> None:
+        geom = _geoms(world)[name]
+        geom.physics_material.restitution = checked_restitution(value, f"restitution of shape '{name}'")
+        world._topology_changed()
+
+    def read(world: World) -> float:
+        shapes = world._live().model.shapes
+        assert shapes is not None
+        k = shapes.label.index(name)
+        own = float(shapes.restitution[k])
+        return float(shapes.force.bounciness[k]) if np.isnan(own) else own
+
+    return Parameter(read, write)
+
+
+def _hard_shapes(world: World) -> set[str]:
+    """Names of shapes with hard contacts."""
+    shapes = world._live().model.shapes
+    hard = [] if shapes is None else np.flatnonzero(np.asarray(shapes.force.kind) == ForceKind.HARD).tolist()
+    return set() if shapes is None else {shapes.label[k] for k in hard}
 
 
 def _size(name: str, count: int) -> Parameter:
@@ -162,8 +190,11 @@ def parameters_of(world: World) -> dict[str, Parameter]:
             for name in there:
                 of = _limit(joint._path(), name) if name in _LIMITS else _property(joint._path(), name)
                 made[f"multibodies.{robot.name}.joints.{joint.name}.{name}"] = of
+    hard = _hard_shapes(world)
     for name, geom in _geoms(world).items():
         made[f"shapes.{name}.friction"] = _friction(name)
+        if name in hard:
+            made[f"shapes.{name}.restitution"] = _restitution(name)
         if geom.shape in _SIZED and geom.mesh is None:
             made[f"shapes.{name}.size"] = _size(name, _SIZED[geom.shape])
     for index, name in enumerate(labels([actuator.name for actuator in world._scene.actuators], "actuator")):

@@ -10,10 +10,11 @@ world that gains nothing keeps its bits, whatever worlds beside it do.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.contact.impacts import SLOWEST
 from worldline._src.kernels.constraints.islands import tree_of
 from worldline._src.kernels.constraints.jacobians import part_velocity
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
-from worldline._src.kernels.constraints.tables import OF_CONTACT, SPEED_TOLERANCE, STEP
+from worldline._src.kernels.constraints.tables import GRAVITY, OF_CONTACT, SPEED_TOLERANCE, STEP
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, where
 
 
@@ -86,7 +87,8 @@ def gaining_worlds(contact_id, option, force, a, made_io):
     """
     frames, bounce = made_io.frames, made_io.bounce
     h, zero = option[STEP], constant(0.0, a[0])
-    gain, most = frames.de_saxce_error, zero
+    gain, most, bounces = frames.de_saxce_error, zero, zero
+    slowest = SLOWEST * option[GRAVITY] * h
     for k in range(frames.contact_row.shape[0]):
         first = _bounces(contact_id, made_io, k)
         if first >= 0:
@@ -99,6 +101,8 @@ def gaining_worlds(contact_id, option, force, a, made_io):
                     # sweeps end with accelerations that far off
                     gain[k] = gain[k] - force[row] * (GAIN * frames.bounce[k] + h * option[SPEED_TOLERANCE])
             most = maximum(most, gain[k])
+            mine = (made_io.notes.row_active[first] > 0.5) & (frames.bounce[k] > slowest)
+            bounces = where(mine, 1.0, bounces)
     if not any_of(most > 0.0):
         return zero
     _find_islands(contact_id, made_io, zero)
@@ -111,7 +115,8 @@ def gaining_worlds(contact_id, option, force, a, made_io):
             if _bounces(contact_id, made_io, k) >= 0:
                 a_tree, _ = _trees(contact_id, made_io, k)
                 total = total + where(_is(label[a_tree], t), gain[k], zero)
-        gains = total > 0.0
+        # other worlds may bounce where this one rests
+        gains = (total > 0.0) & (bounces > 0.5)
         found = where(gains, 1.0, found)
         for u in range(t, share.shape[0]):
             share[u] = where(gains & _is(label[u], t), zero, share[u])
