@@ -127,7 +127,7 @@ class ConstraintProgram:
     @property
     def is_needed(self) -> bool:
         """Whether a step needs more than the trees alone."""
-        return any(map(self.sizes.__getitem__, _PARTS)) or self.relieves
+        return any(map(self.sizes.__getitem__, _PARTS)) or self.compensates_gravity
 
     @property
     def stops_hard(self) -> bool:
