@@ -13,9 +13,9 @@ SOURCE = Path(worldline.__file__).parent / "_src"
 MOST = 25
 VOCABULARY = {"errors", "jit", "keywords", "later", "named_tuple", "spatial.poses"}
 """Words that the whole package is written in; nobody looks them up for one module."""
-TABLES = {"facade.world", "step.step_table"}
+TABLES = {"facade.world"}
 """Tables, which name each of their entries once and have no algorithm of their own: the public World has one
-delegate a line for each of its parts, the step table one row a stage."""
+delegate a line for each of its parts."""
 
 
 def known(path: Path) -> set[str]:

@@ -40,9 +40,7 @@ from worldline._src.step import user_stages as user
 from worldline._src.step import velocity_stages as v
 from worldline._src.step.body_row_stages import solve_body_rows
 from worldline._src.step.contact_log import log_contacts
-from worldline._src.step.energy_stages import limit_energy
-from worldline._src.step.restitution_stages import limit_restitution
-from worldline._src.step.slip_stages import remove_slip_of_island
+from worldline._src.step.correction_stages import limit_energy, limit_restitution, remove_slip_of_island
 from worldline._src.step.step_plan import StepPlan
 
 MULTIBODY, CONSTRAINT, COLLISION, LOG, USER, SENSOR, SEEN, SOLID = range(8)
