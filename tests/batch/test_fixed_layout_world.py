@@ -18,7 +18,7 @@ from test_near_pairs import snake
 import worldline._src.step.fixed_constraints as fixed
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.errors import CapabilityError, LayoutError, OperationError
 from worldline._src.step.present_contacts import contacts_of
 
 ASSETS = Path(gymnasium.__file__).parent / "envs/mujoco/assets"
@@ -175,6 +175,19 @@ def test_replays_and_resets_have_the_same_bits():
         world.reset()
         world.step(120)
         assert np.array_equal(sim(world).q, end)
+
+
+def test_frames_of_islands_are_not_those_of_the_fixed_layout():
+    world = robot_with_sensors()
+    world.enter_simulation_mode()
+    world.replay_recording_enabled = True
+    world.step(5)
+    with world.edit():
+        world.fixed_layout = True
+    world.step(5)
+    with pytest.raises(LayoutError, match=r"layout of rows changed \(new 'fixed_layout'\)"):
+        world.restore_replay_frame(3)
+    assert world.frame == 10
 
 
 def test_a_diverged_world_goes_on_as_its_lane():

@@ -132,6 +132,9 @@ def capture(world: WorldRuntime, runtime: Runtime) -> Layout:
         "dofs": _spread(model.joint_label, model.joint_qd_start),
         "coordinates": _spread(model.joint_label, model.joint_q_start),
     }
+    if world._options.fixed_layout:
+        # frames hold the forces that its steps start from
+        names["options of the layout of rows"] = ["fixed_layout"]
     tables = {field: Table("bodies", getattr(model, name)) for field, name in _BODIES.items()}
     tables["kind of body"] = Table("bodies", _kinds(runtime))
     tables |= {field: Table("joints", getattr(model, name)) for field, name in _JOINTS.items()}
