@@ -23,3 +23,9 @@ def test_derivatives_of_a_random_scene(seed):
     assert found.error <= TOLERANCE
     # columns with a kink are left out, and are few
     assert found.compared > 4 * found.changed
+
+
+@pytest.mark.parametrize("seed", [18, 399])
+def test_hard_contacts_that_stick_keep_the_digits_of_their_forces(seed):
+    """Their slacks are a compliance times a force: what accelerations round off was a millionth of it."""
+    assert compare(seed).error <= 0.05 * TOLERANCE

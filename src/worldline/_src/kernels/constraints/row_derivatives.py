@@ -416,6 +416,36 @@ def _newton_step(island_io, corrected, work_out, solution_out, M):
     solve_island(H, pivot, g)
 
 
+@inline
+def _turns(corrected, a0):
+    """How often the rows of an island are evaluated: twice where contacts obey Coulomb's law."""
+    turns = 1
+    if corrected > 0 and a0 == 0.0:
+        turns = 2
+    return turns
+
+
+@inline
+def _forces_below_digits(island_io, step, low_out, work_out, solution_out):
+    """Slacks and forces of the rows at a - H^-1 g; the change, for which a has no digits, is in low_out.
+
+    The slack of a hard contact that sticks is its force times a compliance. A millionth of it is lost where
+    it is the difference of accelerations.
+    """
+    rows, notes, n = island_io.rows, island_io.notes, solution_out.counter[ROWS]
+    a, slack = solution_out.island_a, work_out.slack[0]
+    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
+    for i in range(a.shape[0]):
+        low_out[i] = -value_of(step[i])
+    row_slacks(rows, notes, n, a, slack)
+    for k in range(n):
+        first, end = _span(notes, k, a.shape[0])
+        for j in range(first, min(end, a.shape[0])):
+            slack[k] = slack[k] + low_out[j] * value_of(rows.J[k, j])
+    add_slips(island_io.members, island_io.frames, rows, slack)
+    row_forces(rows, n, slack, solution_out.row_force, weight)
+
+
 @kernel
 def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out, a_io):
     """Accelerations of an island in dual numbers, from the smooth ones in a_io; see the module.
@@ -428,13 +458,18 @@ def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out,
     a, M = solution_out.island_a, solution_out.M
     corrected = _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, M)
 
-    _newton_step(island_io, corrected, work_out, solution_out, M)
-    g = work_out.vectors[0]
+    g, low = work_out.vectors[0], vector(pointer_as(work_out.vectors[4], float64), 0, a.shape[0])
+    for i in range(a.shape[0]):
+        low[i] = 0.0
+    for turn in range(_turns(corrected, a0)):
+        if turn > 0:
+            _forces_below_digits(island_io, g, low, work_out, solution_out)
+        _newton_step(island_io, corrected, work_out, solution_out, M)
     for i in range(a.shape[0]):
         if a0 > 0.0:
             # the relaxed rows have another solution: values are those of the step
             g[i] = g[i] - value_of(g[i])
-        a[i] = a[i] - g[i]
+        a[i] = a[i] + low[i] - g[i]
     give_back(chain, solution_out, a_io)
 
 
@@ -547,14 +582,20 @@ def linearize_rows(chain, prescribed, form, island_io, work_out, solution_out, f
             for j in range(columns):
                 island_M[i, j] = M[column_dof[i], column_dof[j]]
     corrected = _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, island_M)
-    g = work_out.vectors[0]
-    for i in range(columns):
-        g[i] = residual[column_dof[i]]
+    g, low = work_out.vectors[0], vector(pointer_as(work_out.vectors[4], float64), 0, columns)
     weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
-    _take_off_forces(island_io.rows, island_io.notes, n, columns, solution_out.row_force, weight, g)
-    if make:
-        _factored_hessian(island_io, corrected, work_out, island_M, n, H, pivot)
-    solve_island(H, pivot, g)
-    if a0 > 0.0:
+    for i in range(columns):
+        low[i] = 0.0
+    for turn in range(_turns(corrected, a0)):
+        if turn > 0:
+            _forces_below_digits(island_io, g, low, work_out, solution_out)
         for i in range(columns):
+            g[i] = residual[column_dof[i]]
+        _take_off_forces(island_io.rows, island_io.notes, n, columns, solution_out.row_force, weight, g)
+        if make:
+            _factored_hessian(island_io, corrected, work_out, island_M, n, H, pivot)
+        solve_island(H, pivot, g)
+    for i in range(columns):
+        if a0 > 0.0:
             g[i] = g[i] - value_of(g[i])
+        g[i] = g[i] - low[i]
