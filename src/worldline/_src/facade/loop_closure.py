@@ -261,7 +261,7 @@ class LoopClosure(Handle):
         )
 
     def _wrench(self) -> Array | None:
-        """Force, then torque, on endpoint A in the step that ended here; None when it did not solve them."""
+        """Force, then torque, on endpoint A in the step that ended here; None when it solved for none."""
         runtime = self._world._live()
         table = runtime.model.closures
         if not (self._is_solved and runtime.sim.stepped) or runtime.constraints is None or table is None:
