@@ -23,8 +23,8 @@ from worldline._src.facade.checked_file import FileKind, from_checked, read_chec
 from worldline._src.facade.checkpoint import handles, kill_handles
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.options import WorldOptions
-from worldline._src.facade.runtime import Runtime, objects_of
-from worldline._src.facade.snapshots import BodyState, JointState, Snapshot
+from worldline._src.facade.runtime import Runtime
+from worldline._src.facade.snapshots import BodyState, JointState, Snapshot, objects_of
 from worldline._src.later import without_collection
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.assets.embedding import embed_assets

@@ -9,7 +9,7 @@ handles never notice. Parameters are written to both, the description and the mo
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, ref
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from worldline._src.errors import UnavailableStage
 from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actuator_type
-from worldline._src.facade.snapshots import BodyState, JointState, Snapshot, SwitchKey
+from worldline._src.facade.snapshots import BodyState, JointState, Snapshot, SwitchKey, objects_of
 from worldline._src.facade.start_state import StartState
 from worldline._src.kernels import drives
 from worldline._src.model.joint_kinds import MODES
@@ -656,12 +656,11 @@ class Runtime:
             sim.written()
 
     def _restore(self, saved: Snapshot) -> None:
-        sim = self.sim
         for key, kept in saved.joints.items():
             if key in self.joint_index:
                 q, v = self.q_slice(kept.owner), self.v_slice(kept.owner)
                 if len(kept.q) == q.stop - q.start and len(kept.v) == v.stop - v.start:
-                    for name, array in self._fields(sim):
+                    for name, array in self._fields(self.sim):
                         array[q if name.startswith("q") else v] = getattr(kept, name)
         for key, wrench in saved.bodies.items():
             b = self.link_body.get(key)
@@ -689,9 +688,8 @@ class Runtime:
         with self.guard, other.guard:
             for (_, array), (_, given) in zip(self._fields(self.sim), self._fields(other.sim), strict=True):
                 array[:] = given
-            self.persistent_wrench[:] = other.persistent_wrench
-            self.one_shot_wrench[:] = other.one_shot_wrench
-            self.control[:], self.activation[:] = other.control, other.activation
+            for name in ("persistent_wrench", "one_shot_wrench", "control", "activation"):
+                getattr(self, name)[:] = getattr(other, name)
             self.controls_written()
             self._restore_others(other.switches, other.joint_commands, other.mocap, other.sim.clock)
 
@@ -701,13 +699,3 @@ class Runtime:
         for body in self.scene.hierarchy.bodies:
             if body.kind is BodyKind.Static:
                 self.set_body_kind(body)
-
-
-def objects_of(scene: Scene) -> Iterator[Any]:
-    """Bodies' free joints, links and joints of a scene, in an order of its own."""
-    for body in scene.hierarchy.bodies:
-        if body.free is not None:
-            yield body.free
-        for link in body.link.walk():
-            yield link
-            yield from link.joints

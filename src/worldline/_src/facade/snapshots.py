@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
 
 
@@ -52,3 +53,13 @@ class Snapshot(NamedTuple):
     """Constraints that are off, on or broken otherwise than their description says, by table and name."""
     joint_commands: Mapping[str, Array] = MappingProxyType({})
     """Effort, velocity and acceleration of joints between bodies, by name."""
+
+
+def objects_of(scene: Scene) -> Iterator[Any]:
+    """Bodies' free joints, links and joints of a scene, in an order of its own."""
+    for body in scene.hierarchy.bodies:
+        if body.free is not None:
+            yield body.free
+        for link in body.link.walk():
+            yield link
+            yield from link.joints
