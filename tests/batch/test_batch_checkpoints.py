@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from batch_scenes import BOXES, hard_world, lane_batch, robot, scatter, thread_batch
 
 from worldline import SceneError, msd
 from worldline import simulation as sx
+from worldline._src.facade.batch import checkpoints
+from worldline._src.facade.batch.lane_worlds import PARAMETER
 from worldline.model import ModelBuilder
 
 
@@ -119,6 +122,29 @@ def test_files_that_do_not_fit_are_refused_and_change_nothing(tmp_path):
     assert np.array_equal(batch.joint_positions, now)
     batch.load(tmp_path / "a")
     assert np.array_equal(batch.joint_positions, before)
+
+
+def test_parameters_of_a_file_that_do_not_fit_are_refused_by_name():
+    batch = lane_batch(3)
+    trunk = next(name for name in batch.parameters if name.endswith("trunk.mass"))
+    batch.parameters[trunk] = [4.0, 4.5, 5.0]
+    saved = msgspec.msgpack.decode(checkpoints.packed(batch))
+    key = PARAMETER + trunk
+    (shape, data), before = saved["arrays"][key], batch.joint_positions.copy()
+    for arrays in (
+        {key: ([*shape, 1], data)},
+        {key: ([2, *shape[1:]], data[: len(data) * 2 // 3])},
+        {PARAMETER + "unknown": (shape, data)},
+    ):
+        changed = saved | {"arrays": saved["arrays"] | arrays}
+        name = next(iter(arrays)).removeprefix(PARAMETER)
+        with pytest.raises(SceneError, match=f"x: .*parameter '{name}' is not one of this batch"):
+            checkpoints.restore(batch, msgspec.msgpack.encode(changed), "x")
+        assert batch.parameters[trunk].tolist() == [4.0, 4.5, 5.0]
+        assert np.array_equal(batch.joint_positions, before)
+    short = saved | {"arrays": saved["arrays"] | {key: (shape, data[:-8])}}
+    with pytest.raises(SceneError, match=f"{len(data) - 8} bytes; allowed: {len(data)} bytes"):
+        checkpoints.restore(batch, msgspec.msgpack.encode(short), "x")
 
 
 @pytest.mark.parametrize("source", [hard_world, blocks])

@@ -225,6 +225,29 @@ def test_a_multibody_sleeps_as_a_whole():
     assert not robot.is_sleeping
 
 
+def test_a_multibody_of_two_trees_sleeps_when_both_do():
+    options = sx.DeactivationOptions(enabled=True, time_until_sleep=0.02)
+    world = sx.World(time_step=0.01, deactivation_options=options)
+    world.add_ground_plane()
+    robot, post = world.add_multibody("robot"), world.add_multibody("post")
+    post.add_link("foot", joint=sx.JointSpec("weld", type=sx.JointType.FIXED))
+    for name, x in (("first", 0.0), ("second", 3.0)):
+        link = robot.add_link(name, joint=sx.JointSpec(f"{name} free", type=sx.JointType.FLOATING))
+        link.add_collision_shape(sx.CollisionShape.box((0.5, 0.5, 0.1)))
+        robot.joints[f"{name} free"].position = [x, 0, 0.1, 0, 0, 0]
+    world.step(20)
+    first = robot.deactivation_group_index
+    assert robot.is_sleeping and first >= 0
+    # what cannot move does not sleep
+    assert not post.is_sleeping and post.deactivation_group_index == -1
+    for name in ("first", "second"):
+        robot.joints[f"{name} free"].velocity = [0, 0, 3.0, 0, 0, 0]
+        world.step()
+        assert not robot.is_sleeping and robot.deactivation_group_index == -1, name
+        world.step(200)
+        assert robot.is_sleeping, name
+
+
 def test_variables_are_added_with_bounds_all_or_none():
     space = sx.StateSpace().add_variables(["x", "y"], lower=-1.0, upper=[1.0, 2.0])
     assert space.lower_bounds.tolist() == [-1.0, -1.0] and space.upper_bounds.tolist() == [1.0, 2.0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worldline import collision
+from worldline import collision, msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError
 
@@ -129,3 +129,13 @@ def test_the_margin_is_that_of_the_center_of_mass_and_not_of_the_origin():
     assert world.get_balance_margin() == pytest.approx(0.2, abs=1e-3)
     edges = [(-0.3, 0.0, 0), (0.3, 0.0, 0), (0.3, 0.2, 0), (-0.3, 0.2, 0)]
     assert world.get_balance_margin(points=edges) == pytest.approx(0.05, abs=1e-3)
+
+
+def test_the_center_of_mass_counts_what_has_mass():
+    assert sx.World().center_of_mass.tolist() == [0.0, 0.0, 0.0]
+    text = '<mujoco><worldbody><body name="plate" pos="1 1 1"/></worldbody></mujoco>'
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    assert world.center_of_mass.tolist() == [0.0, 0.0, 0.0]
+    for mass, place in ((1.0, (1.0, 2.0, 3.0)), (3.0, (5.0, 2.0, -1.0))):
+        world.add_rigid_body(f"box {mass}", mass=mass, position=place)
+    assert world.center_of_mass == pytest.approx((4.0, 2.0, 0.0), abs=1e-12)

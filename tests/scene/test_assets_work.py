@@ -146,6 +146,13 @@ def test_polygons_take_work_that_grows_with_their_file(monkeypatch):
     assert len(read_mesh(convex.encode(), ".obj", "x").triangles) == 62 * 20
 
 
+def test_vertices_of_two_numbers_are_refused():
+    with pytest.raises(
+        SceneError, match=r"x: given vertices \(4, 2\) and triangles \(2, 3\); allowed: rows of three"
+    ):
+        read_mesh(glb(position={"type": "VEC2"}), ".glb", "x")
+
+
 @pytest.mark.parametrize(
     ("word", "changes"),
     [

@@ -81,6 +81,6 @@ def _iterations(runtime: Runtime) -> int:
 def center_of_mass(world: WorldRuntime) -> Array:
     """Of everything with mass; the origin when there is none."""
     model = world._live().model
-    if model.body_count == 0 or not model.body_mass.any():
+    if not model.body_mass.any():
         return np.zeros(3)
     return dynamics.center_of_mass(model, world._live().sim.q.copy())

@@ -320,6 +320,9 @@ def _parts_of(scene: Any) -> dict[str, Mesh]:
         triangles: np.ndarray = np.empty((0, 3), np.int32)
         if faces is not None:
             triangles = np.asarray(faces, dtype=np.int64)
+        if vertices.shape[1:] != (3,) or triangles.shape[1:] != (3,):
+            given = f"vertices {vertices.shape} and triangles {triangles.shape}"
+            raise SceneError(f"given {given}; allowed: rows of three numbers")
         if not np.array_equal(matrix, np.eye(4)):
             vertices = matmul(vertices, matrix[:3, :3].T) + matrix[:3, 3]
             if np.linalg.det(matrix[:3, :3]) < 0.0:
