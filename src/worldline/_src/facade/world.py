@@ -1733,7 +1733,10 @@ class World(KnownNames):
         return persistence.clone_world(self)
 
     def model(self) -> Model:
-        """The compiled description of this World as it is now, for the array layer and for rollouts; a copy.
+        """The compiled description of this World with its present parameters, for the array layer; a copy.
+
+        `joint_q` and `joint_qd` are where the description starts, which regularizers of constraints depend
+        on, and not where the World is: `state.rollout` of the World starts there, that of its model here.
 
         Example:
             >>> from worldline import simulation as sx
