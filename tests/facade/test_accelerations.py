@@ -184,6 +184,18 @@ def test_torsional_friction_turns_and_is_no_load_of_the_joint(condim, cone):
     assert -most * (1.0 + 1e-9) <= torque <= 0.0 and (condim == 3 or torque < -0.1)
 
 
+def test_a_bar_that_rests_on_its_end_shares_its_weight_with_its_hinge():
+    """Uniform, 1 m and 2 kg: each end carries half of the weight, and the free hinge no torque about its axis."""
+    scene = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 1"/>
+      <body pos="0 0 0.1"><inertial pos="0.5 0 0" mass="2" diaginertia="0.1 0.1 0.1"/>
+      <joint name="hinge" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/></body></worldbody></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(scene, format="mjcf"))
+    world.step(n=1500)
+    wrench = world.multibodies[0].joints["hinge"].compute_wrench_to_child(sx.Frame.world())
+    np.testing.assert_allclose(wrench[:3], np.zeros(3), atol=1e-6)
+    np.testing.assert_allclose(wrench[5], 9.81, atol=1e-3)
+
+
 def test_contacts_take_load_off_a_joint():
     world = sx.World(time_step=1e-3)
     world.add_ground_plane()

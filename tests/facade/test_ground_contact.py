@@ -276,6 +276,19 @@ def test_numbers_that_mean_nothing_are_refused(bad):
     assert rail.velocity[0] > 0.0
 
 
+def test_a_normal_of_any_length_is_the_same_plane():
+    velocities = []
+    for length in (1.0, 0.25, 8.0):
+        world = variational()
+        rail = lift(world)
+        world.multibodies["lift"].set_ground_contact((0, 0, length), (0, 0, 0), 500.0)
+        world.multibodies["lift"].add_ground_contact_point(rail.child_link, (0, 0, 0))
+        rail.position = [-0.1]
+        world.step(3)
+        velocities.append(rail.velocity[0])
+    assert velocities[1:] == velocities[:1] * 2 and velocities[0] > 0.0
+
+
 def test_points_need_a_plane_and_a_link_of_the_multibody():
     world = variational()
     a, b = world.add_multibody("a"), world.add_multibody("b")

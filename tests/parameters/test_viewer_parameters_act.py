@@ -136,7 +136,7 @@ def plotted(viewer, name="energy", names=("a",), value=1.0):
 def test_viewer_tables_are_complete():
     complete(VIEW, arguments(sx.view))
     methods = [
-        name for name in vars(sx.Viewer) if not name.startswith("_") and callable(getattr(sx.Viewer, name))
+        name for name in dir(sx.Viewer) if not name.startswith("_") and callable(getattr(sx.Viewer, name))
     ]
     wanted = {f"{m}.{p}" for m in methods for p in arguments(getattr(sx.Viewer, m))}
     complete(VIEWER, wanted | settable(sx.Viewer))
