@@ -113,8 +113,7 @@ class Runtime:
         else:
             self._take_over(like)
         made, self.not_fixed = fixed_or_why(self.model) if fixed else (None, "")
-        known = None if like is None else like.constraints
-        constraints = made or Constraints(self.model, self._servos(), like=known)
+        constraints = made or Constraints(self.model, self._servos(), like=like and like.constraints)
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
