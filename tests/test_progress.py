@@ -115,9 +115,9 @@ def test_the_time_left_knows_that_slow_pieces_come_first(capsys, terminal, monke
             # a guess from one or two would be far off
             assert "left" not in last
         else:
-            told = float(re.search(r"about (\d+) s left", last)[1])
+            stated = float(re.search(r"about (\d+) s left", last)[1])
             left = sum(TIMES[k:])
-            assert 0.5 * left - 1.0 < told < 1.5 * left + 1.0
+            assert 0.5 * left - 1.0 < stated < 1.5 * left + 1.0
 
 
 def test_a_bar_is_two_lines_in_a_pipe_and_nothing_for_nothing(capsys):

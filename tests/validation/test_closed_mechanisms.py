@@ -135,7 +135,7 @@ def test_policies_switch_at_random_between_steps(family):
             residual = one.compute_residual()
             asked += int(residual.converged is not None)
             assert residual.converged is not True or residual.norm < 1e-9
-            # nothing is told of what was switched on after the last step
+            # there are no forces of what was switched on after the last step
             assert residual.active or (residual.converged is None and residual.force is None)
     assert asked > 200
     for closure in world.loop_closures:

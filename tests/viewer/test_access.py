@@ -152,8 +152,8 @@ def upload(handle):
 def drag(**changed):
     points = {"start_position": [0, 0, 0], "end_position": [0, 0, 1]}
     screen = {"start_screen_pos": [0, 0], "end_screen_pos": [0, 0], "button": "left", "modifier": "cmd/ctrl"}
-    told = {"phase": "start", "name": "/world/shapes/0", "instance_index": 0, **points, **screen}
-    return {"type": "SceneNodeDragMessage", **told, **changed}
+    fields = {"phase": "start", "name": "/world/shapes/0", "instance_index": 0, **points, **screen}
+    return {"type": "SceneNodeDragMessage", **fields, **changed}
 
 
 def test_hostile_messages_of_a_connection_are_dropped_and_the_next_one_acts(viewer, capfd):

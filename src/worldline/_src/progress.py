@@ -66,7 +66,7 @@ class Bar:
     FALL = 0.7
     """Slow pieces are begun first: piece k takes k^-FALL of the time of the first."""
     FEWEST = 8
-    """Pieces from which the time left is told; half of them where there are few."""
+    """Pieces from which the time left is known; half of them where there are few."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -102,7 +102,7 @@ class Bar:
             if self._done >= min(self.FEWEST, 0.5 * self._total):
                 left = seconds * (self._work(self._total) / self._work(self._done) - 1.0)
                 rest = f", about {left:.0f} s left"
-            # what is in brackets is told by the last line
+            # the last line has what is in brackets
             head = f"worldline: {self.what.partition(' (')[0]} ["
             tail = f"] {self._done} of {self._total}{rest}"
             width = max(min(self.WIDTH, _room() - len(head) - len(tail)), 0)
