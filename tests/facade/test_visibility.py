@@ -83,6 +83,15 @@ def test_constraint_forces_hold_what_gravity_pulls():
     left = robot.mass_matrix @ robot.joints.acceleration + robot.coriolis_and_gravity_forces
     np.testing.assert_allclose(left, robot.joints.constraint_force, atol=1e-6)
 
+    # other states are not what the step led to
+    world.reset()
+    assert joint.constraint_force.tolist() == [0.0]
+    world.replay_recording_enabled = True
+    world.step(n=500)
+    assert joint.constraint_force[0] > 29.0
+    world.restore_replay_frame(0)
+    assert joint.constraint_force.tolist() == [0.0]
+
 
 # ---- configuration space
 
