@@ -234,8 +234,8 @@ class Joint(mimic.Follower):
     def constraint_force(self) -> Array:
         """What constraints did to the joint in the last step [N or N m], (num_dofs,).
 
-        That is contacts, limits, dry friction, closures and motors. Zero before the first step of a World that
-        was built, copied, reset or restored, and for hard limits that stand alone, which have no rows.
+        That is contacts, limits, dry friction, closures and motors. Zero before the first step of a World
+        that was built, copied, reset or restored, and for hard limits that stand alone, which have no rows.
         """
         runtime = self._live()
         forces, part = runtime.constraint_forces(), runtime.v_slice(self._joint)

@@ -322,15 +322,14 @@ class Constraints(ConstraintProgram):
         self.wake()
 
     def forget_contacts(self) -> None:
-        """The state is no longer what the last step led to: there are no contacts and forces of a last step."""
+        """Drop contacts and forces of the last step, after a state was written that it did not lead to."""
         self.column.counter[t.CONTACT_COUNT] = 0
         self.column.qfrc[:] = 0.0
 
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: contacts, forces, and what broke in it."""
         self._equality.take_back(self.column, frame)
-        self.column.counter[t.CONTACT_COUNT] = 0
-        self.column.qfrc[:] = 0.0
+        self.forget_contacts()
 
     def _fill_bodies(self) -> None:
         """Inverse inertias at the start, which rows and damping ratios are scaled with."""
