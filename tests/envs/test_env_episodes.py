@@ -21,7 +21,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
 
 import worldline  # noqa: E402
-import worldline.envs  # noqa: E402
+from worldline import OperationError, WorldlineError, envs  # noqa: E402
 
 MODES = [mode.value for mode in AutoresetMode]
 
@@ -218,3 +218,37 @@ def test_without_gymnasium_the_error_names_the_extra():
 def test_examples_in_docstrings(name):
     result = doctest.testmod(importlib.import_module(f"worldline.{name}"), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 3 and result.failed == 0
+
+
+def test_a_task_takes_options_alone():
+    task = make_vec("Quadruped", 1).task
+    assert isinstance(task, envs.Task)
+    with pytest.raises(
+        AttributeError, match="Quadruped has no attribute 'fram_skip'; did you mean 'frame_skip'"
+    ):
+        task.fram_skip = 3
+    for name, wrong in (
+        ("frame_skip", 0),
+        ("frame_skip", 1.5),
+        ("tracking_width", -1.0),
+        ("healthy_height", "a"),
+    ):
+        before = getattr(task, name)
+        with pytest.raises(WorldlineError, match=name):
+            setattr(task, name, wrong)
+        assert getattr(task, name) == before
+    with pytest.raises(OperationError, match="'roughness' shapes the scene"):
+        task.roughness = 0.0
+    task.frame_skip = 3
+    assert task.dt == 3 * task.batch.time_step
+
+
+def test_a_task_of_a_user_takes_attributes_of_its_own():
+    class Mine(envs.TASKS["Hopper"]):
+        def acted(self, actions):
+            self.mean_action = float(actions.mean())
+
+    mine = envs.VectorWorldEnv(Mine, 1)
+    mine.reset(seed=0)
+    mine.step(np.full(mine.action_space.shape, 0.5))
+    assert mine.task.mean_action == 0.5

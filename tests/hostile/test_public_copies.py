@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from hostile import public_objects as makers
+from hostile.walk import classes
 from worldline import WorldlineError, lcp, model, optimize
 from worldline import simulation as sx
 
@@ -22,6 +23,11 @@ MAKERS: dict[str, Callable[[], makers.Objects]] = {
     **makers.PARTS,
 }
 """Environments are not here: trainers and wrappers of Gymnasium put attributes of their own on them."""
+TAKE_ANY = {
+    "envs.VectorWorldEnv": "wrappers of Gymnasium and trainers write attributes of their own",
+    "envs.WorldEnv": "wrappers of Gymnasium and trainers write attributes of their own",
+}
+"""Public classes whose objects take any attribute, and why. Members of enumerations and errors are no settings."""
 OWN_FRAMES = {"Replay"}
 """A recording stays with its World, so the replay of a copy is empty."""
 
@@ -43,6 +49,16 @@ def test_unknown_attributes_are_refused(group: str) -> None:
     for item in of_every_class(group):
         with pytest.raises((AttributeError, TypeError, WorldlineError)):
             item.no_such_name = 1
+
+
+def takes_any(kind: type) -> bool:
+    """Whether objects of a class have a dictionary, and writes to it are those of Python itself."""
+    writes = next(base for base in kind.__mro__ if "__setattr__" in vars(base))
+    return kind.__dictoffset__ != 0 and not writes.__module__.startswith(("worldline", "msgspec"))
+
+
+def test_no_public_class_takes_attributes_that_it_does_not_have() -> None:
+    assert {name for name, kind in classes().items() if takes_any(kind)} == set(TAKE_ANY)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])

@@ -346,22 +346,23 @@ class NotShared:
         raise OperationError(f"copy.copy of a {kind} would share its worlds; make another one, and load")
 
 
+def fix_attributes(made: FixedAttributes) -> None:
+    """From now on nothing is added."""
+    made.__dict__["_attributes_are_fixed"] = True
+
+
 class FixedAttributes:
     """Refuses public attributes beyond those that `__init__` makes; a subclass of a user may have its own."""
 
     def __init__(self) -> None:
         if type(self).__init__ is FixedAttributes.__init__:
-            self._fix_attributes()
+            fix_attributes(self)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in ("__init__", "__setstate__"):
             if name in vars(cls):
                 setattr(cls, name, _fixing(vars(cls)[name], name))
-
-    def _fix_attributes(self) -> None:
-        """From now on nothing is added."""
-        self.__dict__["_attributes_are_fixed"] = True
 
     def __setattr__(self, name: str, value: Any) -> None:
         made = self.__dict__
@@ -378,7 +379,7 @@ def _fixing(make: Callable[..., None], name: str) -> Callable[..., None]:
         make(self, *args, **named)
         # that of the class itself ends last
         if getattr(type(self), name) is make_and_fix:
-            self._fix_attributes()
+            fix_attributes(self)
 
     return make_and_fix
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from worldline._src.distributed.shares import Share, joined, shares_of
-from worldline._src.errors import ArgumentError, CapabilityError, OperationError
+from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.batch.layout_choice import AUTOMATIC
 from worldline._src.facade.batch.rollout import RolloutTrajectory
@@ -48,7 +48,7 @@ class _Worker:
         return rollout_here(self.source, share.states, share.control, first_world=share.first, **options)
 
 
-class WorkerPool(Closing):
+class WorkerPool(FixedAttributes, Closing):
     """Processes of a Ray cluster, or of this machine, each with a batch of the same description.
 
     A cluster is used where one is connected or named, by `address` or the variable RAY_ADDRESS; otherwise a

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.envs.task import Outcome, Task
+from worldline._src.errors import fix_attributes
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.quantities import Reading, attribute
 from worldline._src.spatial.poses import Array
@@ -27,6 +28,7 @@ class Episodes:
         self.task, self.threads = task, threads
         self.batch = WorldBatch(task.scene(), num_worlds, divergence_policy="freeze")
         task.begin(self.batch)
+        fix_attributes(task)
         self._all = np.arange(num_worlds)
         self._pictures: Any = None
 

@@ -46,6 +46,7 @@ class Quadruped(Task):
 
     scene_file: ClassVar[str] = "quadruped.xml"
     episode_steps: ClassVar[int] = 1000
+    scene_options: ClassVar[tuple[str, ...]] = ("roughness", "terrain_seed")
 
     action_scale: float = 0.4
     roughness: float = 0.12
@@ -60,18 +61,18 @@ class Quadruped(Task):
     healthy_upright: float = 0.5
     reset_noise_scale: float = 0.1
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_options(self) -> None:
+        super().check_options()
         if not self.roughness >= 0.0:
             raise ArgumentError(f"roughness must not be negative, got {self.roughness!r}")
         if not self.tracking_width > 0.0:
             raise ArgumentError(f"tracking_width must be positive, got {self.tracking_width!r}")
         if self.terrain_seed < 0:
             raise ArgumentError(f"terrain_seed must not be negative, got {self.terrain_seed}")
-        self.heights = rough_heights(self.roughness, self.terrain_seed)
 
     def scene(self) -> Scene:
         made, n = super().scene(), _CELLS + 1
+        self.heights = rough_heights(self.roughness, self.terrain_seed)
         made.assets.hfields["terrain"] = HFieldSource(
             nrow=n,
             ncol=n,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.named_tuple import NamedTuple
@@ -41,8 +41,11 @@ class Outcome(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Task(ABC):
+class Task(FixedAttributes, ABC):
     """A task on the worlds of a batch; its fields are the options that an environment takes.
+
+    Options can be written while an environment runs, but for those of `scene_options`. Tasks of this package
+    take no other attributes after `begin`; a user's own may.
 
     Args:
         frame_skip: steps of the simulation in one step of the environment.
@@ -56,18 +59,38 @@ class Task(ABC):
     """Reward of an episode at which the task counts as solved."""
     camera: ClassVar[str | None] = "track"
     """Camera of the scene that pictures are taken with."""
+    scene_options: ClassVar[tuple[str, ...]] = ()
+    """Options that shape the scene, which are fixed when there are worlds."""
 
     frame_skip: int = 5
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            what = f"option '{field.name}' of {type(self).__name__}"
-            setattr(self, field.name, _checked_option(getattr(self, field.name), field.default, what))
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Refuse options that a task cannot have; called when it is made, and after an option is written."""
         if self.frame_skip < 1:
             raise ArgumentError(f"frame_skip must be a positive whole number, got {self.frame_skip}")
         noise = getattr(self, "reset_noise_scale", 0.0)
         if noise < 0.0:
             raise ArgumentError(f"reset_noise_scale must not be negative, got {noise}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        option = next((field for field in fields(self) if field.name == name), None)
+        if option is None:
+            return super().__setattr__(name, value)
+        value = _checked_option(value, option.default, f"option '{name}' of {type(self).__name__}")
+        if not hasattr(self, "batch"):
+            return super().__setattr__(name, value)
+        if name in self.scene_options:
+            raise OperationError(f"option '{name}' shapes the scene; make another environment to change it")
+        before = getattr(self, name)
+        super().__setattr__(name, value)
+        try:
+            self.check_options()
+        except ArgumentError:
+            super().__setattr__(name, before)
+            raise
 
     # ---- the worlds
 
@@ -122,7 +145,7 @@ class Task(ABC):
         """What an environment tells of a start, by name."""
         return {}
 
-    def acted(self, actions: Array) -> None:  # noqa: B027 # a task may do nothing
+    def acted(self, actions: Array) -> None:  # a task may do nothing
         """Called after a step with the actions it took."""
 
 

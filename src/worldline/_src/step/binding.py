@@ -10,7 +10,13 @@ from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, OperationError, require_kind
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    OperationError,
+    refuse_unknown_attribute,
+    require_kind,
+)
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
@@ -39,6 +45,10 @@ class BoundCall(functools.partial[Array]):
     def out(self) -> Array:
         """The result, the same array for every call."""
         return self._prepared.out
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        refuse_unknown_attribute(self, name, dir(type(self)))
+        super().__setattr__(name, value)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise OperationError("a BoundCall can be neither copied nor pickled: bind the function anew")
