@@ -251,4 +251,4 @@ def test_a_task_of_a_user_takes_attributes_of_its_own():
     mine = envs.VectorWorldEnv(Mine, 1)
     mine.reset(seed=0)
     mine.step(np.full(mine.action_space.shape, 0.5))
-    assert mine.task.mean_action == 0.5
+    assert vars(mine.task)["mean_action"] == 0.5
