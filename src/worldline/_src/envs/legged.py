@@ -19,6 +19,8 @@ from worldline._src.spatial.poses import Array, rotations
 
 _SIDE, _CELLS = 32.0, 64
 """Side of the ground [m], and cells along it."""
+_STRENGTH = 30.0
+"""Largest effort of a servo [N m]."""
 
 
 def rough_heights(roughness: float, seed: int) -> Array:
@@ -111,8 +113,11 @@ class Quadruped(Task):
         cell = at.astype(np.int64)
         (i, j), (x, y) = np.moveaxis(cell, -1, 0), np.moveaxis(at - cell, -1, 0)
         h = self.heights
-        low = h[j, i] * (1 - x) + h[j, i + 1] * x
-        return low * (1 - y) + (h[j + 1, i] * (1 - x) + h[j + 1, i + 1] * x) * y
+        # two triangles a cell, on either side of the diagonal from (0, 0) to (1, 1), as contacts have them
+        far = h[j + 1, i + 1]
+        below = h[j, i] + (h[j, i + 1] - h[j, i]) * x + (far - h[j, i + 1]) * y
+        above = h[j, i] + (far - h[j + 1, i]) * x + (h[j + 1, i] - h[j, i]) * y
+        return np.where(x > y, below, above)
 
     def start(self, world: int, rng: np.random.Generator) -> tuple[Array, Array]:
         q = self.start_q.copy()
@@ -165,8 +170,8 @@ class Quadruped(Task):
         return Outcome(follow + turn - cost, fallen, info)
 
     def _effort(self, reading: Reading) -> Array:
-        """Efforts of the servos [N m]."""
-        return 60.0 * (self.controls(self._last) - reading["q"][:, 7:])
+        """Efforts of the servos [N m], within their bounds."""
+        return np.clip(60.0 * (self.controls(self._last) - reading["q"][:, 7:]), -_STRENGTH, _STRENGTH)
 
     def reset_info(self, reading: Reading) -> Mapping[str, Array]:
         return {"x_position": reading["q"][:, 0], "y_position": reading["q"][:, 1]}
