@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,8 @@ class Peer:
 
     def __init__(self, name, **options):
         self.name, self.env = name, envs.WorldEnv(envs.TASKS[name], **options)
-        self.task, self.batch = self.env.task, self.env.batch
+        self.task: Any = self.env.task
+        self.batch = self.env.batch
         self.model = mujoco.MjModel.from_xml_path(str(ASSETS / self.task.scene_file))
         self.data = mujoco.MjData(self.model)
 
@@ -177,7 +180,7 @@ def test_servos_of_a_hand_and_an_arm_move_by_shares_of_their_actions():
         peer.env.step(action)
         expected = np.clip(before + scale * np.clip(action, -1, 1), low, high)
         np.testing.assert_allclose(peer.batch.controls[0], expected, atol=1e-15)
-        assert peer.env.action_space.low.tolist() == [-1.0] * peer.model.nu
+        assert vars(peer.env.action_space)["low"].tolist() == [-1.0] * peer.model.nu
 
 
 def test_a_hand_is_paid_for_turning_the_cube_on_its_palm():
@@ -247,7 +250,7 @@ def test_an_arm_is_paid_for_its_tool_near_a_target():
     expected = np.concatenate([q, v, peer.batch.controls[0], tool, target, target - tool])
     np.testing.assert_allclose(peer.observed(), expected, atol=1e-12)
     for away, reached in ((0.029, True), (0.031, False), (0.4, False)):
-        peer.task.targets[0] = tool + [0.0, away, 0.0]
+        peer.task.targets[0] = tool + np.array([0.0, away, 0.0])
         made = peer.task.outcome(np.zeros(0), peer.task.read(np.arange(1)), np.full((1, 6), 0.5))
         assert made.reward[0] == pytest.approx(reached - away - 1e-3 * 6 * 0.25, abs=1e-12)
         assert (made.info["is_success"][0], made.info["distance"][0]) == (reached, pytest.approx(away))
