@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of steps of one evaluation, from the inverse form and by kinds of columns.
 
-At the accelerations a that the step found, r = RNEA(q, v, a) - tau - J^T f vanishes. Its derivatives with a
-held need the recursive Newton-Euler algorithm in dual numbers and no mass matrix; M and the Hessian of the
-active set are plain numbers, factored once for all columns (`derivative_stages.py`).
+At the accelerations a that the step found, r = RNEA(q, v, a) - tau - J^T f vanishes. Its derivatives at
+constant a need the recursive Newton-Euler algorithm in dual numbers and no mass matrix; M and the Hessian
+of the active set are plain numbers, factored once for all columns (`derivative_stages.py`).
 
 Columns run in groups of seven of one kind. Those by coordinates run every stage. Those by velocities and by
 generalized forces skip what depends on neither: after one pass without derivatives the arenas of dual numbers
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.duals.kind import DIRECTIONS, DOUBLES, dual_address
+from worldline._src.duals.kind import DIRECTIONS, DOUBLES
 from worldline._src.jit import Stage, entry
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kinds import float64
@@ -28,14 +28,9 @@ from worldline._src.scalar.memory import address_as, address_of, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import derivative_stages as d
 from worldline._src.step import dual_step, step_table
-from worldline._src.step import stages as trees
-from worldline._src.step.constraint_stages import damp_implicitly
+from worldline._src.step.derivative_table import INSTEAD, Form, selection
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_stages import accelerations
-
-LINEAR = step_table.COLLISION + 1
-"""The set of arenas of the stages of the inverse form: the header, and the trees in dual numbers."""
 
 _SOURCES = {
     "displacement": "q",
@@ -60,8 +55,6 @@ _KINDS: tuple[frozenset[str], ...] = (
 BY_FORCES, BY_VELOCITIES, BY_COORDINATES = range(3)
 
 _MOTION = frozenset(("link poses", "link velocities", "link forces"))
-_DROPPED = frozenset(("composites", "mass_matrix"))
-"""Stages that the inverse form has no use for."""
 _PLANS = 2
 """Plans that are kept, for the seeds used last."""
 _PLAIN, _TURN = range(2)
@@ -97,6 +90,14 @@ _NOTES = {
     if row.caller is None
     and row.phase in (step_table.Phase.BEGIN, step_table.Phase.EVALUATION, step_table.Phase.END)
 }
+
+
+_OWN_NOTES = {
+    d.residual_of_dynamics: (_MOTION | {"tau"}, frozenset(("link forces", "spring lengths"))),
+    d.linearize_accelerations: (frozenset[str](), frozenset(("a",))),
+    d.damp_linearized: (frozenset(("a",)), frozenset(("a",))),
+}
+"""What stages of the inverse form read and write, other than those of the step in whose place they run."""
 
 
 def has_inverse_form(sim: Simulation) -> bool:
@@ -241,38 +242,27 @@ class ColumnStep(dual_step.DualStep):
         plain: list[dual_step.Operation] = []
         parts: list[_Part] = []
         """In the order of the step; parts that read nothing and write nothing run in the first pass alone."""
-        solves = any(stage is solve_islands for stage, _ in sim.schedule)
-        for stage, place in sim.schedule:
-            if place in (step_table.LOG, step_table.USER):
-                continue
-            if stage is solve_islands:
+        for one in selection(sim.schedule, Form.INVERSE):
+            if one.stage is solve_islands:
                 self._hand_over_rows(plain, parts)
                 self.solves.append(dual_step.solve_of(sim))
-            plain += dual_step.plain_call(stage, place, self.solves)
-            if stage is narrow_sort:
+            plain += dual_step.repeated(one, self.solves)
+            if one.stage is narrow_sort:
                 once: list[dual_step.Operation] = []
                 again: list[dual_step.Operation] = []
                 self._pass_on(sim.sets[step_table.COLLISION][2], self._collision_args, plain, once)
                 self._reset_counters(sim, once[-1][1], again)
                 parts.append(_Part(once + self._redirect_links, frozenset(), frozenset()))
                 parts.append(_Part(again, frozenset(), frozenset(("contacts",))))
-            if stage is accelerations:
-                plain.append((dual_step.CALL, trees.composites.address(float64), step_table.MULTIBODY, 0))
-                plain.append((dual_step.CALL, d.factor_mass.address(float64), LINEAR, 0))
-                spent = frozenset(("link forces", "spring lengths"))
-                parts.append(_Part([], _MOTION | {"tau"}, spent, stage))
-            if stage is solve_islands or (stage is accelerations and not solves):
-                # doubles are copied as integers are
-                plain.append(
-                    (dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), len(self._solved))
-                )
-                parts.append(_Part([], frozenset(), frozenset(("a",)), d.linearize_accelerations))
-            elif stage is damp_implicitly:
-                parts.append(_call(d.damp_linearized, LINEAR, frozenset(("a",)), frozenset(("a",))))
-            elif stage.name not in dual_step.STRUCTURE | _DROPPED and stage is not accelerations:
-                reads, writes = _NOTES[stage.name]
-                for one, where in dual_step.IN_DUALS.get(stage.name, [(stage, place)]):
-                    parts.append(_call(one, where, reads, writes))
+            reads, writes = _NOTES[one.stage.name]
+            for stage, place in one.calls:
+                reads, writes = _OWN_NOTES.get(stage, (reads, writes))
+                if stage is d.linearize_accelerations:
+                    # doubles are copied as integers are
+                    plain.append(
+                        (dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), len(self._solved))
+                    )
+                parts.append(_Part(dual_step.dual_calls(((stage, place),)), reads, writes, stage))
         self._plain = _table(plain)
         self._make_kinds(sim, parts)
 
@@ -312,12 +302,10 @@ class ColumnStep(dual_step.DualStep):
                 mode, needed = d.MAKE, set(range(len(parts)))
             for k in sorted(needed):
                 part = parts[k]
-                whole += part.operations
-                if part.stage is accelerations:
-                    residual = d.residual_of_dynamics if _MOTION & changed else d.residual_of_forces
-                    whole.append((dual_step.CALL, dual_address(residual), step_table.MULTIBODY, 0))
-                elif part.stage is d.linearize_accelerations:
-                    whole.append((dual_step.CALL, dual_address(d.linearize_accelerations), LINEAR, 0))
+                if part.stage is d.residual_of_dynamics and not _MOTION & changed:
+                    whole += dual_step.dual_calls(((INSTEAD[d.residual_of_dynamics], step_table.MULTIBODY),))
+                else:
+                    whole += part.operations
             spans.append((first, len(whole), mode, int(kind == BY_COORDINATES)))
         self._dual, self._spans = _table(whole), spans
 
@@ -412,9 +400,10 @@ def _needed(parts: Sequence[_Part], changed: set[str]) -> set[int]:
     needed, later = set(), set(changed)
     for k, part in enumerate(parts):
         solves = part.stage is d.linearize_accelerations
-        if part.reads & later or solves or part.stage is accelerations:
+        is_residual = part.stage is d.residual_of_dynamics
+        if part.reads & later or solves or is_residual:
             needed.add(k)
-            if part.stage is not accelerations:
+            if not is_residual:
                 later |= part.writes
         if solves:
             changed |= later - {"a"}
@@ -424,10 +413,6 @@ def _needed(parts: Sequence[_Part], changed: set[str]) -> set[int]:
         if not more:
             return needed
         needed |= more
-
-
-def _call(stage: Stage, place: int, reads: frozenset[str], writes: frozenset[str]) -> _Part:
-    return _Part([(dual_step.CALL, dual_address(stage), place, 0)], reads, writes, stage)
 
 
 def _table(operations: Sequence[dual_step.Operation]) -> np.ndarray:
