@@ -35,7 +35,7 @@ def run(
     ] = None,
     keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
     control: Annotated[
-        list[str] | None, typer.Option(help="ACTUATOR=VALUE, held for the whole run; may be repeated.")
+        list[str] | None, typer.Option(help="ACTUATOR=VALUE, constant during the run; may be repeated.")
     ] = None,
     output: Annotated[
         Path | None,

@@ -119,7 +119,7 @@ class Task(ABC):
         """Rewards and ends of episodes of all worlds; `before` is what `place` gave before the step."""
 
     def reset_info(self, reading: Reading) -> Mapping[str, Array]:
-        """What an environment tells of a start, by name."""
+        """What an environment reports of a start, by name."""
         return {}
 
     def acted(self, actions: Array) -> None:  # noqa: B027 # a task may do nothing

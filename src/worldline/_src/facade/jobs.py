@@ -135,7 +135,7 @@ class StepJob(NotCopied, KnownNames):
         return StepProgress(self._made, self._asked)
 
     def cancel(self) -> bool:
-        """Stop at the end of a step; False when the job is already done. `wait` tells when it has stopped."""
+        """Stop at the end of a step; False when the job is done. `wait` returns once it has stopped."""
         self._stop = True
         return not self.done
 

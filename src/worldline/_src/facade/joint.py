@@ -156,7 +156,7 @@ class Joint(mimic.Follower):
 
     @property
     def frozen_position(self) -> Array | None:
-        """Where the joint is welded, as `position` would tell it; None when it can move."""
+        """Where the joint is welded, as `position` would give it; None when it can move."""
         if not self.is_frozen:
             return None
         assert isinstance(self._joint, SceneJoint)

@@ -335,7 +335,7 @@ class CollisionQueries(KnownNames):
                 `CollisionQueryOptions`, the same as `include`.
             update: IF_STALE sees every write, as all reads do, and does no work twice; ALWAYS places shapes
                 again in any case; NEVER leaves them where the last query had them, maybe out of date.
-            include: which pairs to tell; all when None.
+            include: which pairs to report; all when None.
         """
         return collide(self._world, options, member(UpdatePolicy, update, "update"), include)
 

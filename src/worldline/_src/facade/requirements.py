@@ -101,7 +101,7 @@ def _require_no_substitution(world: WorldRuntime) -> None:
     for row in resolved_configuration(world):
         if row.is_substituted:
             raise CapabilityError(
-                f"{row.row}: {row.option} asks for '{row.requested}', and strict_solver_resolution allows no "
+                f"{row.row}: {row.option} requests '{row.requested}', and strict_solver_resolution allows no "
                 f"other: {row.reason}"
             )
 

@@ -115,7 +115,7 @@ class Runtime:
         made, self.not_fixed = fixed_or_why(self.model) if fixed else (None, "")
         constraints = made or Constraints(self.model, self._servos(), like=like and like.constraints)
         self.missing = constraints.missing
-        """What the description asks of a step that no stage does."""
+        """What the description requests and no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
         self.constraints = self.sim.constraints
         """Contacts, limits, dry friction and actuators; None when there are none."""
@@ -138,7 +138,7 @@ class Runtime:
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self.tangent: StepTangent | None = None
         self.settle_closures: Callable[[], None] | None = None
-        """Projects loop closures whose policy asks for it."""
+        """Projects loop closures whose policy requests it."""
         self.follows_closures = False
         """Whether steps leave some of them open."""
         self._has_one_shot = False

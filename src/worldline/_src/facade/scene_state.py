@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a World within a description: a keyframe that holds it to the last bit.
 
-Coordinates, velocities, commands, controls, held forces and time are in the keyframe `STATE_KEYFRAME`. The
-initial pose of a free body follows its state as well, so that a program that only draws the scene shows the
-bodies where they are; where an initial pose means more (springs of free joints, welds, joints between
-bodies) it stays. What belongs to a run and not to an instant is left out: the number of steps, one-shot
-forces, and the accelerations of the last step.
+Coordinates, velocities, commands, controls, persistent wrenches and time are in the keyframe
+`STATE_KEYFRAME`. The initial pose of a free body follows its state as well, so that a program that only
+draws the scene shows the bodies where they are; where an initial pose means more (springs of free joints,
+welds, joints between bodies) it stays. What belongs to a run and not to an instant is left out: the number
+of steps, one-shot forces, and the accelerations of the last step.
 """
 
 from __future__ import annotations

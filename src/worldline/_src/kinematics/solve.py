@@ -159,8 +159,9 @@ def solve_ik(
             joints may move unless `joints` says otherwise.
 
     Returns:
-        The best coordinates found, and a report of every task and of every method. A task that is not met is
-        tried alone, so that the report tells a target out of reach from tasks that contradict each other.
+        The best coordinates found, and a report of every task and of every method. A task that is not met
+        is tried alone, so that the report distinguishes a target out of reach from tasks that contradict
+        each other.
 
     Example:
         >>> import numpy as np

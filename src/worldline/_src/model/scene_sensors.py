@@ -32,7 +32,7 @@ _REPORT = {
     "tangent": (ContactReport.TANGENT, 3),
 }
 CONTACT_PARTS = tuple(_REPORT.values())
-"""What a contact sensor may tell of a contact, with its count of numbers, in the order of the reading."""
+"""What a contact sensor may report of a contact, with its count of numbers, in the order of the reading."""
 _OBJECTS = {
     "link_inertia": (ObjectKind.INERTIA, "body"),
     "link": (ObjectKind.BODY, "body"),

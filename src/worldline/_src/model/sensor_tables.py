@@ -53,7 +53,7 @@ class ObjectKind(IntEnum):
 
 
 class ContactReport(IntFlag):
-    """What a contact sensor tells of every contact, in this order."""
+    """What a contact sensor reports of every contact, in this order."""
 
     FOUND = 1
     FORCE = 2

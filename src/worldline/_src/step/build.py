@@ -115,7 +115,7 @@ def compile_scene(
 
 def _require_finite(model: Model) -> None:
     """Poses and masses are made of numbers of the scene, whose sums and products may be too large."""
-    # nearly always all is well, which two sums tell
+    # two sums decide the usual case, in which all is well
     if np.isfinite(model.body_q.sum() + model.body_inertia.sum()):
         return
     found = np.isfinite(model.body_q).all(axis=-1) & np.isfinite(model.body_inertia).all(axis=(-2, -1))

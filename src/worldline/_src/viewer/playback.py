@@ -147,7 +147,7 @@ class Playback:
         return made
 
     def _steps(self, n: int) -> bool:
-        """Make n steps, pulled at if something is held; False when one failed, and time stands still then."""
+        """Make n steps, with the force of a pull if any; False when one failed: then time stands still."""
         try:
             if self.perturbation.grip is None:
                 self.world.step(n)

@@ -99,7 +99,7 @@ def lane_simulation(template: Template, worlds: int, dtype: np.dtype) -> LaneSim
 
 
 def obstacles(template: Template) -> tuple[str, ...]:
-    """What a World asks of a step that lanes do not do, or do otherwise; empty when they do all of it."""
+    """What a World requests and lanes do not do, or do otherwise; empty when they do all of it."""
     found: list[str] = []
     sim, runtime, world = template.sim, template.runtime, template.world
     plan = sim.plan()

@@ -85,7 +85,7 @@ class WorldBatch(errors.NotShared, BatchPart):
         divergence_policy: what happens to worlds that diverge; as the World or the scene says when None.
             RAISE freezes them, makes all steps of the others and raises `BatchFailure` in the end.
         dtype: precision of steps. float32 computes twice as many worlds in each instruction; the guide to
-            many worlds tells its errors. Arrays stay float64, with numbers of single precision after a step;
+            many worlds states its errors. Arrays stay float64, with numbers of single precision after a step;
             poses, energies, contacts and sensors have double precision. What is not there is refused by name.
 
     Example:

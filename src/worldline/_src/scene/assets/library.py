@@ -69,7 +69,7 @@ class ResolvedShape(NamedTuple):
 def load_mesh(
     source: MeshSource, policy: PathPolicy, *, cache: AssetCache | None = None, where: str = "mesh"
 ) -> Mesh:
-    """The mesh of a source, in the axes its transform asks for.
+    """The mesh of a source, in the axes its transform requests.
 
     Raises:
         SceneError: It is missing, may not be read, or is broken.
