@@ -136,7 +136,7 @@ class StepReport:
         unconverged_islands: how many of them have a residual above 0.01, in positions or in velocities.
         substituted_islands: solutions by another method, because the one asked for did not converge: Newton's
             method after pivoting, sequential impulses or sweeps over rows after Newton's method.
-        jammed_islands: islands of overlapping bodies that friction locks: no velocity obeys Coulomb's law and
+        locked_islands: islands of overlapping bodies that friction locks: no velocity obeys Coulomb's law and
             parts all contacts as fast as they should, or no method finds it. Their overlap is removed by a
             displacement with a quarter or a sixteenth of the friction, their velocities have no penetration
             recovery and all of their friction.
@@ -171,7 +171,7 @@ class StepReport:
     islands: int
     unconverged_islands: int
     substituted_islands: int
-    jammed_islands: int
+    locked_islands: int
     weakened_islands: int
     methods: dict[str, int]
     rows: int
@@ -240,7 +240,7 @@ def step_report(world: WorldRuntime) -> StepReport:
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),
         substituted_islands=int(counter[t.SUBSTITUTED]),
-        jammed_islands=int(counter[t.JAMMED]),
+        locked_islands=int(counter[t.JAMMED]),
         weakened_islands=int(counter[t.WEAKENED]),
         methods=_methods(counter),
         rows=int(counter[t.ALL_ROWS]),
