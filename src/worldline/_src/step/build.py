@@ -340,7 +340,7 @@ def _keyframes(world: World, trees: SceneTrees, model: Model) -> tables.Keyframe
     v = np.empty((len(frames), model.joint_dof_count))
     q[:], v[:] = model.joint_q, model.joint_qd
     controls = np.zeros((len(frames), len(world.actuators)))
-    # where the coordinates of a keyframe, one slot after another, stand in the model
+    # where the coordinates of a keyframe, one joint after another, stand in the model
     records, place = trees.builder.joints, trees.joint_index
     found = [(records[place[id(joint)]], sizes) for _, joint, sizes in moving]
     place_q = np.array([j.start + i for j, (count, _) in found for i in range(count)], np.int64)
