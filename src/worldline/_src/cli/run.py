@@ -45,7 +45,7 @@ def run(
     allow_outside: common.Outside = False,
     as_json: common.AsJson = False,
 ) -> None:
-    """Simulate a scene file, record it if asked, and report energy, contacts and speed.
+    """Simulate a scene file, record it on request, and report energy, contacts and speed.
 
     Ends with 1 when a step failed; what was recorded until then is written all the same.
 

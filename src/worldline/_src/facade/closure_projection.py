@@ -211,7 +211,7 @@ def closure_row(world: WorldRuntime, runtime: Runtime, closure: LoopClosure) -> 
 
 
 def projected_closures(world: WorldRuntime) -> list[LoopClosure]:
-    """Closures that are enabled and ask for PROJECT."""
+    """Closures that are enabled and request PROJECT."""
     chosen: list[LoopClosure] = []
     for closure in world._loop_closures.values():
         policy = closure.runtime_policy

@@ -81,7 +81,7 @@ class EndEffector(FixedFrame):
 
     @property
     def ik(self) -> Any:
-        """Its own inverse kinematics, made when first asked for: `worldline.kinematics.EndEffectorIk`."""
+        """Its own inverse kinematics, made on first use: `worldline.kinematics.EndEffectorIk`."""
         self._require_alive()
         if self._ik is None:
             # kinematics stands on the facade and is loaded when it is used

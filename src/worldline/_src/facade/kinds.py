@@ -55,7 +55,7 @@ class ActuatorType(Enum):
 
 
 class WorldSyncStage(Enum):
-    """Work that `World.sync` can be asked to do now."""
+    """Work that `World.sync` does on request."""
 
     KINEMATICS = "kinematics"
 

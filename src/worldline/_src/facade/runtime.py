@@ -150,11 +150,11 @@ class Runtime:
         self.spaces: dict[tuple[bool, bool], tuple[int, StateSpace]] = {}
         """Own spaces of the World, each with its version, by whether of controls and of free bodies alone."""
         self.queries: Any = None
-        """Shapes for collision queries, a `queries.QueryScene` made when first asked for."""
+        """Shapes for collision queries, a `queries.QueryScene` made on first use."""
         self.geoms: Any = None
-        """Shapes of the description by the names that the model has for them, listed when first asked for."""
+        """Shapes of the description by the names that the model has for them, listed on first use."""
         self.sensors: Any = None
-        """Readings of sensors, `sensor_values.Readings` made when first asked for."""
+        """Readings of sensors, `sensor_values.Readings` made on first use."""
         for body in scene.hierarchy.bodies:
             self.set_body_kind(body)
         for joint in self._joints():
@@ -519,7 +519,7 @@ class Runtime:
             return
         if self.follows_closures and self.tangent is not None:
             raise UnavailableStage(
-                "a differentiable World does not project steps; loop closures that ask for PROJECT need the "
+                "a differentiable World does not project steps; loop closures that request PROJECT need the "
                 "dynamics policy SOLVE there"
             )
         if self.sim.unsettled:

@@ -118,7 +118,7 @@ def _note_approximations(scene: Scene) -> None:
         plain.collision_tolerance,
     ):
         scene.report.approximated(
-            f"{path}.collision_tolerance", "convex collision goes on to rounding, whatever is asked for"
+            f"{path}.collision_tolerance", "convex collision goes on to rounding, whatever is requested"
         )
 
 

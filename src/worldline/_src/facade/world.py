@@ -170,7 +170,7 @@ class World(KnownNames):
     Args:
         time_step: [s], positive.
         gravity: [m/s^2], (3,); (0, 0, -9.81) when None.
-        differentiable: whether derivatives of steps may be asked for; see `get_step_derivatives`.
+        differentiable: whether derivatives of steps may be requested; see `get_step_derivatives`.
         rigid_body_solver: method for free rigid bodies.
         multibody_options: how multibodies are integrated.
         contact_solver_method: how constraints are solved.
@@ -178,8 +178,8 @@ class World(KnownNames):
         compute_accelerator_policy: where work may run.
         deactivation_options: when resting islands fall asleep.
         dtype: scalar of all arrays; float64 is what there is.
-        strict_solver_resolution: refuse to step where another method would stand in for one that was asked
-            for; see `resolved_configuration`.
+        strict_solver_resolution: refuse to step where another method would stand in for the requested one;
+            see `resolved_configuration`.
         divergence_policy, divergence_limit: what happens when a step diverges, and beyond which coordinate,
             velocity, acceleration or activation it has (SI units).
         contact_sweeps: sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.
@@ -572,7 +572,7 @@ class World(KnownNames):
             log.start(int(runtime.sim.clock.item(0)))
 
     def _ready(self) -> Runtime:
-        """In simulation mode, compiled, and with all that is asked for available."""
+        """In simulation mode, compiled, and with all that is requested available."""
         self._require_no_edit("a step")
         if not self._simulating:
             self.validate_topology()
@@ -718,7 +718,7 @@ class World(KnownNames):
 
     strict_solver_resolution: Quantity[bool, bool] = option(
         "strict_solver_resolution",
-        """Whether only the methods that were asked for may run.
+        """Whether only the requested methods may run.
 
         `contact_solver_method` then solves islands of any size, also those that another method would solve
         faster or in less memory, and no other method is tried where it does not converge. What has no such
@@ -827,7 +827,7 @@ class World(KnownNames):
 
     @property
     def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
-        """What was asked for, what a step makes of it, and why."""
+        """What was requested, what a step makes of it, and why."""
         return requirements.resolved_configuration(self)
 
     # ---- objects by kind, name and number
@@ -1404,7 +1404,7 @@ class World(KnownNames):
     def energy_ledger(self) -> EnergyLedger:
         """Where the kinetic energy of the last step came from and went to, by cause [J].
 
-        For the semi-implicit families. Costs several times a step when asked for, nothing otherwise.
+        For the semi-implicit families. Costs several times a step on request, nothing otherwise.
 
         Example:
             >>> from worldline import simulation as sx
@@ -2189,7 +2189,7 @@ class World(KnownNames):
             raise OperationError(f"{what} is not possible within edit(); leave the block first")
 
     def _configuration_changed(self) -> None:
-        """Look again before the next step whether all that is asked for is available."""
+        """Look again before the next step whether all that is requested is available."""
         self._checked = self._validated = False
         self._layout_edits += 1
 

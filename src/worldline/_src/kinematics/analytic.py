@@ -177,7 +177,7 @@ class AnalyticIk(FixedAttributes):
         model = self._subject.model
         self._task, self._row = task, row_of(self._subject, task, self._subject.coordinates())
         if (task.weight <= 0.0).any():
-            raise ArgumentError("analytic inverse kinematics meets all axes: weights must be positive")
+            raise ArgumentError("analytic inverse kinematics satisfies all axes: weights must be positive")
         columns = columns_of(self._subject, [self._row], joints)
         problem = IkProblem(model, columns, [self._row], *bounds_of(model, False))
         self._dofs, self._coordinates = np.array(columns), problem.coordinate_of(np.array(columns))

@@ -136,7 +136,7 @@ class _Problem:
         return np.concatenate(low), np.concatenate(high)
 
     def evaluate(self, first_states: Array, derive: bool) -> _Fit:
-        """States from the beginnings of windows, and their equations if asked for."""
+        """States from the beginnings of windows, and their equations on request."""
         system, n, p = self.system, self.system.tangents, len(self.vector.names)
         fitted = np.empty_like(self.y)
         cost, H, g, windows = 0.0, np.zeros((p, p)), np.zeros(p), []

@@ -4,7 +4,7 @@
 
 A renderer builds its actors once and only moves them afterwards. It reads coordinates of the World and
 changes nothing in it. Colours are drawn at twice the size and averaged; depth and segmentation are drawn
-once, at the size asked for, so that no pixel mixes two shapes.
+once, at the requested size, so that no pixel mixes two shapes.
 """
 
 from __future__ import annotations

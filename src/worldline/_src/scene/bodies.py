@@ -165,7 +165,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return "type(v) is list and not v"
 
     def identical(self, a: list[Link], b: list[Link]) -> bool:
-        # only asked of defaults, which have no children
+        # only used for defaults, which have no children
         return not a and not b
 
     def has_names(self) -> bool:

@@ -54,7 +54,7 @@ class Playback:
 
     @property
     def speed(self) -> float:
-        """Simulated seconds in a second that are asked for."""
+        """Simulated seconds in a second that are requested."""
         return self._speed
 
     @speed.setter

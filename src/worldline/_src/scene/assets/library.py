@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The meshes and height fields of one scene, loaded when asked for, and what follows from them.
+"""The meshes and height fields of one scene, loaded on request, and what follows from them.
 
 This is where a compiler gets from names to shapes: `mesh`, `hull` and `parts` for collision and display,
 `resolved` for primitives that are fitted to a mesh, `link_properties` for inertia.

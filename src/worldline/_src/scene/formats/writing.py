@@ -42,7 +42,7 @@ SUFFIXES: Final = {
     ".sdf": "sdf",
     ".world": "sdf",
 }
-"""The format that a suffix stands for; `.xml` is MJCF unless another format is asked for."""
+"""The format that a suffix stands for; `.xml` is MJCF unless another format is requested."""
 
 TEXT_FORMATS: Final = ("msd", "mjcf", "urdf", "sdf")
 FORMATS: Final = ("msd", "msgpack", "mjcf", "urdf", "sdf")

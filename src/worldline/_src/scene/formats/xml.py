@@ -414,7 +414,7 @@ class Attributes:
 
         Args:
             ignored: Attributes of the format that a scene has no place for, and why; they are left out.
-            also: Further valid names, which need not have been asked for this time.
+            also: Further valid names, which need not have been read this time.
             strict: An unknown attribute is a problem, else it is left out.
         """
         if self.element.attributes.keys() <= self._read:

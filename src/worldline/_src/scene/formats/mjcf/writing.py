@@ -176,7 +176,7 @@ class Writing:
         self.library = AssetLibrary(world)
 
     def section(self, tag: str) -> Element:
-        """A section of the file, made when it is first asked for."""
+        """A section of the file, made on first use."""
         found = self._sections.get(tag)
         if found is None:
             found = self._sections[tag] = root(tag)
