@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.duals.kind import DIRECTIONS, DOUBLES
-from worldline._src.jit import Stage, entry
+from worldline._src.jit import Stage, entry, inline
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kinds import float64
 from worldline._src.model.compile import constant_views
@@ -108,6 +108,54 @@ def has_inverse_form(sim: Simulation) -> bool:
     return not others and bool((mobile == 1.0).all())
 
 
+@inline
+def _put_seeds(seeds, order, first, count, at, coordinates, values, duals_out):
+    """Derivatives of coordinates along `count` seeds, displacements of the configuration."""
+    for k in range(count):
+        row = order[first + k]
+        for j in range(coordinates.shape[0]):
+            i, e = coordinates[j, 1], at + coordinates[j, 2]
+            if coordinates[j, 0] == _PLAIN:
+                duals_out[DOUBLES * i + 1 + k] = seeds[row, e]
+            else:
+                # dq = q (r, 0) / 2 for a rotation vector r in the axes of the body
+                x, y, z, w = 0.5 * values[i], 0.5 * values[i + 1], 0.5 * values[i + 2], 0.5 * values[i + 3]
+                r, s, t = seeds[row, e], seeds[row, e + 1], seeds[row, e + 2]
+                duals_out[DOUBLES * i + 1 + k] = w * r - z * s + y * t
+                duals_out[DOUBLES * (i + 1) + 1 + k] = z * r + w * s - x * t
+                duals_out[DOUBLES * (i + 2) + 1 + k] = -y * r + x * s + w * t
+                duals_out[DOUBLES * (i + 3) + 1 + k] = -x * r - y * s - z * t
+
+
+@inline
+def _take_displacements(duals, coordinates, order, first, count, start, out):
+    """Displacements of the configuration from derivatives of coordinates, into rows of `out` from `start`."""
+    for j in range(coordinates.shape[0]):
+        i, e = coordinates[j, 1], start + coordinates[j, 2]
+        if coordinates[j, 0] == _PLAIN:
+            for k in range(count):
+                out[e, order[first + k]] = duals[DOUBLES * i + 1 + k]
+        else:
+            # (r, 0) = 2 conj(q) dq
+            x, y, z, w = (
+                2.0 * duals[DOUBLES * i],
+                2.0 * duals[DOUBLES * (i + 1)],
+                2.0 * duals[DOUBLES * (i + 2)],
+                2.0 * duals[DOUBLES * (i + 3)],
+            )
+            for k in range(count):
+                a, b, c, f = (
+                    duals[DOUBLES * i + 1 + k],
+                    duals[DOUBLES * (i + 1) + 1 + k],
+                    duals[DOUBLES * (i + 2) + 1 + k],
+                    duals[DOUBLES * (i + 3) + 1 + k],
+                )
+                column = order[first + k]
+                out[e, column] = w * a + z * b - y * c - x * f
+                out[e + 1, column] = -z * a + w * b + x * c - y * f
+                out[e + 2, column] = y * a - x * b + w * c - z * f
+
+
 @entry(
     signature="int64[:,::1] int64[:,::1] int64[::1] int64[:,::1] int64[::1] int64[:,::1] int64[:,::1] "
     "int64[:,::1] float64[:,::1] float64[:,::1] float64[::1]",
@@ -125,6 +173,7 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
         header[d.MODE], header[d.MOVES] = groups[g, 2], groups[g, 3]
         first, count = groups[g, 4], groups[g, 5]
 
+        # inputs: values, and the seeds of this group as derivatives
         for p in range(inputs.shape[0]):
             n, at = inputs[p, 1], inputs[p, 3]
             values = vector(address_as(inputs[p, 2], float64), 0, n)
@@ -139,28 +188,11 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
                     for i in range(n):
                         duals[DOUBLES * i + 1 + k] = seeds[row, at + i]
             elif at >= 0:
-                for k in range(count):
-                    row = order[first + k]
-                    for j in range(coordinates.shape[0]):
-                        i, e = coordinates[j, 1], at + coordinates[j, 2]
-                        if coordinates[j, 0] == _PLAIN:
-                            duals[DOUBLES * i + 1 + k] = seeds[row, e]
-                        else:
-                            # q (r, 0) / 2
-                            x, y, z, w = (
-                                0.5 * values[i],
-                                0.5 * values[i + 1],
-                                0.5 * values[i + 2],
-                                0.5 * values[i + 3],
-                            )
-                            r, s, t = seeds[row, e], seeds[row, e + 1], seeds[row, e + 2]
-                            duals[DOUBLES * i + 1 + k] = w * r - z * s + y * t
-                            duals[DOUBLES * (i + 1) + 1 + k] = z * r + w * s - x * t
-                            duals[DOUBLES * (i + 2) + 1 + k] = -y * r + x * s + w * t
-                            duals[DOUBLES * (i + 3) + 1 + k] = -x * r - y * s - z * t
+                _put_seeds(seeds, order, first, count, at, coordinates, values, duals)
 
         dual_step.operate(operations, groups[g, 0], groups[g, 1], sets)
 
+        # outputs: derivatives into columns, and values once
         for p in range(outputs.shape[0]):
             n, start = outputs[p, 1], outputs[p, 2]
             duals = vector(address_as(outputs[p, 0], float64), 0, DOUBLES * n)
@@ -172,29 +204,7 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
                     for k in range(count):
                         out[start + i, order[first + k]] = duals[DOUBLES * i + 1 + k]
             else:
-                for j in range(coordinates.shape[0]):
-                    i, e = coordinates[j, 1], start + coordinates[j, 2]
-                    if coordinates[j, 0] == _PLAIN:
-                        for k in range(count):
-                            out[e, order[first + k]] = duals[DOUBLES * i + 1 + k]
-                    else:
-                        x, y, z, w = (
-                            2.0 * duals[DOUBLES * i],
-                            2.0 * duals[DOUBLES * (i + 1)],
-                            2.0 * duals[DOUBLES * (i + 2)],
-                            2.0 * duals[DOUBLES * (i + 3)],
-                        )
-                        for k in range(count):
-                            a, b, c, f = (
-                                duals[DOUBLES * i + 1 + k],
-                                duals[DOUBLES * (i + 1) + 1 + k],
-                                duals[DOUBLES * (i + 2) + 1 + k],
-                                duals[DOUBLES * (i + 3) + 1 + k],
-                            )
-                            column = order[first + k]
-                            out[e, column] = w * a + z * b - y * c - x * f
-                            out[e + 1, column] = -z * a + w * b + x * c - y * f
-                            out[e + 2, column] = y * a - x * b + w * c - z * f
+                _take_displacements(duals, coordinates, order, first, count, start, out)
 
 
 class ColumnStep(dual_step.DualStep):
