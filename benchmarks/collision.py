@@ -19,7 +19,7 @@ from rich.console import Console
 from benchmarks import peers_in_cpp
 from benchmarks.timing import best_of, table_of, turns_of
 from worldline import simulation as sx
-from worldline._src.collision.arenas import poses12
+from worldline._src.collision.arenas import pose12
 from worldline._src.collision.native import NativeDetector
 from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
@@ -48,7 +48,7 @@ def build_peer(folder: Path) -> Path | None:
 
 def peer_time(program: Path, a: str, b: str, poses: np.ndarray) -> float:
     """Time of a query of the C++ loop [us]."""
-    rows = "\n".join(" ".join(map(repr, row)) for row in poses12(poses).tolist())
+    rows = "\n".join(" ".join(map(repr, row)) for row in (pose12(pose).tolist() for pose in poses))
     text = f"{a} {b} {len(poses) // 2}\n{rows}\n"
     return float(
         subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True).stdout.split()[

@@ -47,22 +47,22 @@ COLUMNS = (
 )
 
 
-def _row(name: str, told: list[tuple[Case, Outcome]]) -> list[str]:
-    steps = sum(outcome.steps for _, outcome in told)
-    shallow = [outcome.deepest for case, outcome in told if not case.deep]
-    rest = [outcome.at_rest for _, outcome in told]
+def _row(name: str, measured: list[tuple[Case, Outcome]]) -> list[str]:
+    steps = sum(outcome.steps for _, outcome in measured)
+    shallow = [outcome.deepest for case, outcome in measured if not case.deep]
+    rest = [outcome.at_rest for _, outcome in measured]
     return [
         name,
-        f"{len(told)}",
+        f"{len(measured)}",
         f"{steps}",
-        f"{sum(not outcome.finite for _, outcome in told)}",
-        f"{sum(outcome.finite and outcome.exploded for _, outcome in told)}",
-        f"{sum(outcome.energy > outcome.allowed for _, outcome in told)}",
-        f"{100.0 * max(outcome.energy / outcome.allowed for _, outcome in told):.1f}",
-        f"{sum(outcome.spins for _, outcome in told)}",
+        f"{sum(not outcome.finite for _, outcome in measured)}",
+        f"{sum(outcome.finite and outcome.exploded for _, outcome in measured)}",
+        f"{sum(outcome.energy > outcome.allowed for _, outcome in measured)}",
+        f"{100.0 * max(outcome.energy / outcome.allowed for _, outcome in measured):.1f}",
+        f"{sum(outcome.spins for _, outcome in measured)}",
         f"{1e3 * max(shallow, default=0.0):.1f}",
         f"{1e3 * float(np.median(rest)):.2f}",
-        f"{100.0 * sum(outcome.unconverged for _, outcome in told) / max(steps, 1):.1f}",
+        f"{100.0 * sum(outcome.unconverged for _, outcome in measured) / max(steps, 1):.1f}",
     ]
 
 

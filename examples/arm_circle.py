@@ -3,7 +3,7 @@
 """An arm of six hinges follows a circle with its hand, by damped least squares on the Jacobian.
 
 Inverse kinematics gives joint targets, position drives follow them, gravity is compensated: the hand is where
-it was told to be to within a few millimetres while everything obeys the dynamics.
+it was commanded to be to within a few millimetres while everything obeys the dynamics.
 """
 
 import numpy as np

@@ -48,7 +48,7 @@ def main() -> None:
         world.actuator_controls = [0.6]
         world.step(n=3000)
         boom = world.multibodies[0].joints["shoulder"]
-        print(f"the boom hangs at {boom.position[0]:.4f} rad, told 0.6 rad")
+        print(f"the boom hangs at {boom.position[0]:.4f} rad, commanded 0.6 rad")
         # where the servo balances the weight: kp (0.6 - q) + m g r sin q = 0
         q = float(boom.position[0])
         assert np.isclose(20.0 * (0.6 - q) + 0.5 * 9.81 * 0.2 * np.sin(q), 0.0, atol=1e-3)

@@ -26,9 +26,9 @@ from worldline._src.errors import ArgumentError, MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
 from worldline._src.scalar import lanes as lanes_module
-from worldline._src.step import constraint_stages, dual_step, fixed_constraints, stages, step_derivatives
+from worldline._src.step import constraint_stages, fixed_constraints, stages, step_derivatives
+from worldline._src.step.derivative_table import PLAIN_LINEAR, Form, calls_of
 from worldline._src.step.evaluate import choose_scalar
-from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_table import LOG, USER, in_line, rows_of
 
@@ -384,7 +384,7 @@ def test_everything_that_is_compiled_is_a_unit():
 def test_stages_of_lanes_are_units(scalar):
     """Whatever a model has: conditions of the step table in any combination that lanes do not refuse."""
     listed, rng = {unit.function.__name__ for unit in units(scalar)}, np.random.default_rng(0)
-    names = (*fixed_constraints._ALL, "runge_kutta")
+    names = (*fixed_constraints.LANE_STAGES, "runge_kutta")
     for _ in range(500):
         chosen = dict(zip(names, rng.random(len(names)) < 0.5, strict=True)) | {"fixed": True}
         needed = {row.stage.function.__name__ for row in in_line(StepPlan(**chosen))}
@@ -396,19 +396,19 @@ def test_stages_of_derivatives_are_units():
     listed = {unit.function.__name__ for unit in units("dual7")}
     plain = [unit.function.__name__ for unit in units("dual7") if unit.variant != DUAL7.name]
     assert plain == ["settle_islands", "settle_every_island"] and units("dual7")[-1].variant == PLAIN.name
-    flags = [name for name in StepPlan._fields if name not in step_derivatives._REFUSED and name != "fixed"]
+    flags = [name for name in StepPlan._fields if name not in step_derivatives.REFUSED and name != "fixed"]
     refused = [name for name in StepPlan._fields if name not in flags]
     for off in [None, *flags]:
         # all of them but one, so that what is there in the absence of something is met too
         plan = StepPlan(**{name: name != off for name in flags}, **dict.fromkeys(refused, False))
         for row in rows_of(plan):
             called = row.caller is not None and row.link is not None
-            if row.arenas in (LOG, USER) or row.stage.name in dual_step.STRUCTURE or called:
+            if row.arenas in (LOG, USER) or called:
                 continue
-            if row.stage is solve_islands:
-                continue
-            pairs = dual_step.IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])
-            assert {stage.name for stage, _ in pairs} <= listed, row.stage
+            for form in Form:
+                pairs = calls_of(row.stage, row.arenas, form)
+                in_duals = {stage.name for stage, arenas in pairs if arenas != PLAIN_LINEAR}
+                assert in_duals <= listed, (row.stage, form)
     assert listed >= {"differentiate_islands", "relax_islands"}
     by_parameters = {unit.function.__name__ for unit in units("dual7own")}
     assert {unit.variant for unit in units("dual7own")} == {DUAL7_OWN.name}

@@ -11,7 +11,8 @@ import pytest
 import step_pages
 
 from worldline._src.jit import Stage
-from worldline._src.step import step_table
+from worldline._src.step import derivative_table, step_table
+from worldline._src.step.derivative_table import DERIVED, INSTEAD, Form, Part, calls_of, selection
 from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_table import (
     TABLE,
@@ -132,6 +133,60 @@ def test_nothing_else_orders_the_stages_of_a_step():
             if isinstance(node, (ast.List, ast.Tuple)):
                 found = [e.attr if isinstance(e, ast.Attribute) else getattr(e, "id", "") for e in node.elts]
                 assert len([name for name in found if name in names]) < 2, f"{path.name}:{node.lineno}"
+
+
+DERIVATIVES = (
+    "analytic_step.py",
+    "column_step.py",
+    "dual_step.py",
+    "parameter_step.py",
+    "step_derivatives.py",
+)
+"""Modules that run the stages of a step for derivatives."""
+
+
+@pytest.mark.parametrize("form", Form)
+def test_derivatives_run_the_stages_of_a_step_in_its_order(form):
+    """They leave stages out and put others in their place, one by one; none moves."""
+    for plan in (ALL._replace(fixed=False, variational=False), StepPlan(drives=True, passive=True)):
+        schedule = step_table.stages_of(plan)
+        chosen = selection(schedule, form)
+        of_step = [pair for pair in schedule if pair[1] not in (step_table.LOG, step_table.USER)]
+        assert [(one.stage, one.arenas) for one in chosen] == of_step
+        for one in chosen:
+            if one.stage.name not in DERIVED:
+                assert one.calls == (() if form is Form.LOCAL else ((one.stage, one.arenas),))
+            assert form is not Form.DUALS or not one.behind
+            assert form is not Form.LOCAL or (one.part in (Part.REFUSED, Part.REPEATED)) <= (not one.calls)
+    once = [stage for one in chosen for stage, _ in one.calls]
+    solved = once.count(derivative_table.inverse.linearize_accelerations)
+    assert solved == (form is Form.INVERSE)
+
+
+def test_stages_that_derivatives_put_in_the_place_of_others_are_known():
+    """Entries are for stages of the step; what they run is a stage of the step or of derivatives."""
+    names = {row.stage.name for row in TABLE}
+    assert DERIVED.keys() <= names
+    homes = ("derivative_stages", "analytic_stages")
+    for row in TABLE:
+        for form in Form:
+            for stage, _ in calls_of(row.stage, row.arenas, form):
+                chosen = INSTEAD.get(stage, stage)
+                home = chosen.function.__module__.rpartition(".")[2]
+                assert chosen.name in names | {"damp_fixed"} or home in homes, (row.stage, chosen)
+
+
+def test_modules_of_derivatives_choose_no_stage_themselves():
+    """Machine code of stages is that of selections: no address is taken of a stage by its name."""
+    for name in DERIVATIVES:
+        for node in ast.walk(ast.parse((STEP / name).read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            function = ast.unparse(node.func)
+            taken = ast.unparse(node.args[0]) if function.endswith("dual_address") and node.args else function
+            if function.endswith((".address", "dual_address")):
+                stage = taken.removesuffix(".address").rpartition(".")[2]
+                assert stage not in Stage.registry, f"{name}:{node.lineno} {stage}"
 
 
 def test_every_stage_of_the_table_is_registered():

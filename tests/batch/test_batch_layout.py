@@ -189,7 +189,7 @@ def test_a_scene_is_not_changed_and_threads_can_be_asked_for():
     before = scene.to_msgpack()
     batch = sx.WorldBatch(scene, 2, layout="threads")
     batch.step(5)
-    assert scene.to_msgpack() == before and reason(batch) == "as asked"
+    assert scene.to_msgpack() == before and reason(batch) == "as requested"
 
 
 @pytest.mark.parametrize("make", [lane_batch, thread_batch])

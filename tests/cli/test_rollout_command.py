@@ -53,7 +53,7 @@ def test_options_act(scene, tmp_path):
     assert "world-steps/s" in text and "2 in lanes" in text
     for option in (["--seed", 1], ["--spread", 0.5], ["--idle"], ["--keyframe", "up"]):
         assert not np.array_equal(ends(*option)[0], plain), option
-    assert "2 in threads: as asked" in ends("--layout", "threads")[1]
+    assert "2 in threads: as requested" in ends("--layout", "threads")[1]
 
 
 def test_wrong_usage_and_failures(scene, tmp_path):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow, poses12
+from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow, pose12
 from worldline._src.collision.run import run_stages
 from worldline._src.jit import DISABLED, entry
 from worldline._src.kernels.broadphase.aabb import shape_poses
@@ -52,7 +52,7 @@ def world(poses):
         [BodyRow()] * n,
         fixed_contacts=PAIR_CONTACTS * len(pairs),
     )
-    arenas.column["body_X_W"][:] = poses12(poses)
+    arenas.column["body_X_W"][:] = [pose12(pose) for pose in poses]
     arenas.column["pair"][: len(pairs)] = pairs
     arenas.column["counter"][PAIRS] = len(pairs)
     run_stages((shape_poses,), arenas.m, arenas.c, arenas.args, arenas.d)

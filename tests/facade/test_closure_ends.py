@@ -207,7 +207,7 @@ def test_bodies_of_a_solved_closure_do_not_fight():
     assert world.collide() == []
     world.step(n=100)
     assert world.contacts == [] and closure.compute_residual().norm < 1e-12
-    assert "held together by a closure" in str(world.explain(*world.rigid_bodies))
+    assert "connected by a closure" in str(world.explain(*world.rigid_bodies))
 
 
 def test_bodies_of_a_closure_touch_when_asked_or_when_it_is_only_measured():

@@ -158,10 +158,10 @@ def frames(world: sx.World, box: sx.RigidBody, tip: sx.Link) -> sx.LoopClosure:
         kinematics=sx.ClosureKinematicsPolicy.PROJECT,
         dynamics=sx.ClosureDynamicsPolicy.SOLVE,
     )
-    options = sx.ClosureProjectionOptions(held=None, weights={}, tolerance=1e-9, max_iterations=50)
+    options = sx.ClosureProjectionOptions(driving=None, weights={}, tolerance=1e-9, max_iterations=50)
     world.closure_projection = options
     chosen: tuple[float, int] = options.tolerance, options.max_iterations
-    assert chosen == (1e-9, 50) and options.held is None and not options.weights
+    assert chosen == (1e-9, 50) and options.driving is None and not options.weights
     report: sx.ClosureProjectionReport | None = world.closure_projection_report
     if report is not None:
         outcome: tuple[int, int, str] = report.rows, report.rank, report.message

@@ -51,7 +51,7 @@ def slider_crank(r=0.15, length=0.35, **options):
         family=sx.LoopClosureFamily.POINT,
     )
     crank_slider.joints["slide"].position = [r + length]
-    world.closure_projection = sx.ClosureProjectionOptions(held=[crank_slider.joints["crank"]])
+    world.closure_projection = sx.ClosureProjectionOptions(driving=[crank_slider.joints["crank"]])
     return world, crank_slider, closure
 
 
@@ -106,7 +106,7 @@ def five_bar(a=0.3, b=0.5, base=0.4):
         family=sx.LoopClosureFamily.POINT,
     )
     world.closure_projection = sx.ClosureProjectionOptions(
-        held=[left.joints["shoulder"], right.joints["shoulder"]]
+        driving=[left.joints["shoulder"], right.joints["shoulder"]]
     )
     return world, left, right, ends[0]
 
@@ -267,7 +267,7 @@ def stewart():
         )
         legs.append(leg)
     slides = [leg.joints["slide"] for leg in legs]
-    world.closure_projection = sx.ClosureProjectionOptions(held=slides)
+    world.closure_projection = sx.ClosureProjectionOptions(driving=slides)
     return world, platform, slides, foot, top
 
 
@@ -320,7 +320,7 @@ class Delta:
                     family=sx.LoopClosureFamily.POINT,
                 )
             self.motors.append(arm.joints["motor"])
-        self.world.closure_projection = sx.ClosureProjectionOptions(held=self.motors)
+        self.world.closure_projection = sx.ClosureProjectionOptions(driving=self.motors)
 
     def position(self, angles):
         """Lower of the two points where spheres about the elbows, moved in by the platform, meet."""
@@ -418,7 +418,7 @@ def test_steps_solve_what_projection_closed():
         one.step()
         one.multibodies["mechanism"].joints.position  # noqa: B018 - reads between steps change nothing
     np.testing.assert_array_equal(world.state_vector, one.state_vector)
-    assert one.closure_projection.held[0] is one.multibodies["mechanism"].joints["crank"]
+    assert one.closure_projection.driving[0] is one.multibodies["mechanism"].joints["crank"]
 
 
 def heavy_slider_crank(dynamics, **options):
@@ -466,7 +466,7 @@ def test_what_steps_leave_open_is_projected_after_each():
 
 def test_a_batch_refuses_what_it_does_not_project():
     world, _, closure = slider_crank()
-    with pytest.raises(NotImplementedError, match="'pin' asks for PROJECT"):
+    with pytest.raises(NotImplementedError, match="'pin' requests PROJECT"):
         sx.WorldBatch(world, 2)
     closure.enabled = False
     assert len(sx.WorldBatch(world, 2)) == 2
@@ -476,13 +476,13 @@ def test_options_are_checked_and_files_refuse_to_lose_them(tmp_path):
     world, robot, _ = slider_crank()
     other, stranger, _ = slider_crank()
     for make, words in (
-        (lambda: sx.ClosureProjectionOptions(held=["crank"]), "held"),
+        (lambda: sx.ClosureProjectionOptions(driving=["crank"]), "driving"),
         (lambda: sx.ClosureProjectionOptions(weights={robot.joints[0]: -1.0}), "weight"),
         (lambda: sx.ClosureProjectionOptions(tolerance=0.0), "tolerance"),
         (lambda: sx.ClosureProjectionOptions(max_iterations=0), "max_iterations"),
         (
             lambda: setattr(
-                world, "closure_projection", sx.ClosureProjectionOptions(held=stranger.joints[0])
+                world, "closure_projection", sx.ClosureProjectionOptions(driving=stranger.joints[0])
             ),
             "another World",
         ),

@@ -97,6 +97,28 @@ def test_rings_of_many_worlds_are_those_of_one():
     assert len(np.unique(found)) > COUNT
 
 
+@pytest.mark.parametrize("layout", ["threads", "lanes"])
+def test_rings_of_a_batch_and_of_the_fixed_layout_are_those_of_a_world(layout):
+    """The drone falls past the obstacles: readings after every few steps, with a cut-off that clips some."""
+    scene = _ring(cutoff=3.0)
+    batch = sx.WorldBatch(sx.World.from_scene(scene), 3, layout=layout)
+    places = batch.joint_positions
+    places[:, 0] += [0.0, 0.1, 0.25]
+    batch.joint_positions = places
+    worlds = [sx.World.from_scene(scene) for _ in range(3)]
+    for world, q in zip(worlds, places, strict=True):
+        world.fixed_layout = layout == "lanes"
+        world._live().sim.q[:] = q
+        world._live().sim.written()
+    for _ in range(3):
+        batch.step(20)
+        for world in worlds:
+            world.step(n=20)
+        alone = np.stack([world.sensors["ring"].value for world in worlds])
+        assert alone.tobytes() == batch.sensor_values.tobytes()
+    assert (alone == 3.0).any() and (alone < 3.0).any() and len(np.unique(alone)) > COUNT
+
+
 def test_a_ring_goes_through_files_or_is_reported():
     scene = _ring()
     again = sx.World.from_scene(msd.from_str(scene.to_str(), format="msd"))

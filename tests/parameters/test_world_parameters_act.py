@@ -433,8 +433,8 @@ def projection(**given):
             return world.multibodies[name].joints["slide"]
 
         options = dict(given)
-        if "held" in options:
-            options["held"] = [joint(name) for name in options["held"]]
+        if "driving" in options:
+            options["driving"] = [joint(name) for name in options["driving"]]
         if "weights" in options:
             options["weights"] = {joint(name): weight for name, weight in options["weights"].items()}
         world.closure_projection = sx.ClosureProjectionOptions(**options)
@@ -443,12 +443,12 @@ def projection(**given):
 
 
 PROJECTION = {
-    "held": projection(held=["a"]),
+    "driving": projection(driving=["a"]),
     "weights": projection(weights={"a": 3.0}),
     "tolerance": projection(tolerance=2.0),
     "max_iterations": projection(max_iterations=1),
 }
-WORLD["closure_projection"] = PROJECTION["held"]
+WORLD["closure_projection"] = PROJECTION["driving"]
 
 
 def of_all(name, value, observe):

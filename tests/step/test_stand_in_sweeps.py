@@ -285,7 +285,7 @@ def test_velocities_with_less_friction_are_counted_and_not_converged():
         if report.weakened_islands:
             weakened += 1
             assert not report.converged
-            assert f"less friction than asked for: {report.weakened_islands} islands" in str(report)
+            assert f"less friction than given: {report.weakened_islands} islands" in str(report)
             most = [max(used_friction(contact) for contact in group) for group in groups_in_contact(world)]
             assert sum(used <= 0.5 * (1.0 + 1e-9) for used in most) >= report.weakened_islands
     assert weakened > 2

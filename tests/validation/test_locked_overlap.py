@@ -69,7 +69,7 @@ def test_a_ball_that_a_groove_locks_is_moved_out_without_speed(method, friction)
             report = world.step_report()
             assert report.converged, report
             if mu > 0.0:
-                assert report.jammed_islands == 1 and report.weakened_islands == 0
+                assert report.locked_islands == 1 and report.weakened_islands == 0
                 assert (
                     np.abs(ball.linear_velocity).max() < 1e-6 and np.abs(ball.angular_velocity).max() < 1e-5
                 )
@@ -102,5 +102,5 @@ def test_what_is_not_locked_has_no_jam():
     world, ball = groove(Method.AUTOMATIC, 0.3)
     world.step()
     report = world.step_report()
-    assert report.converged and report.jammed_islands == 0
+    assert report.converged and report.locked_islands == 0
     assert ball.linear_velocity[2] > 0.05

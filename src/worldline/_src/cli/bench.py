@@ -36,7 +36,7 @@ def bench(
     allow_outside: common.Outside = False,
     as_json: common.AsJson = False,
 ) -> None:
-    """Measure the steps per second of a scene file, with MuJoCo beside it when that is installed.
+    """Measure the steps per second of a scene file, and that of MuJoCo where it is installed.
 
     \b
     Examples:
@@ -100,7 +100,7 @@ def bench(
     if report["ratio_to_mujoco"] is not None:
         console.print(f"{report['ratio_to_mujoco']:.2f} x the steps per second of MuJoCo")
     elif reason:
-        console.print(f"MuJoCo is not beside it: {reason}", highlight=False)
+        console.print(f"no comparison with MuJoCo: {reason}", highlight=False)
 
 
 def _own_turn(world: World, count: int) -> Turn:

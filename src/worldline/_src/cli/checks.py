@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 
 
 def before_a_step(world: World) -> Iterator[Finding]:
-    """What the numbers of a World tell without running it."""
+    """Problems found from the numbers of a World without running it."""
     for entry in world.report.losses:
         if entry.may_move:
             yield Finding(WARNING, "lost at loading", str(entry))
@@ -164,7 +164,7 @@ def _contact_laws(world: World) -> Iterator[Finding]:
     if short.size:
         names = ", ".join(f"'{shapes.label[k]}'" for k in short[:5].tolist())
         more = f" and {short.size - 5} more" if short.size > 5 else ""
-        message = f"contact of {names}{more} wants a time constant under two steps of {h:g} s"
+        message = f"contact of {names}{more} needs a time constant under two steps of {h:g} s"
         yield Finding(NOTE, "stiff contact", message)
 
 

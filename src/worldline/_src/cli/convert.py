@@ -27,7 +27,7 @@ def convert(
     allow_outside: common.Outside = False,
     as_json: common.AsJson = False,
 ) -> None:
-    """Read a scene in one format and write it in another; tells what was approximated or left out.
+    """Read a scene in one format and write it in another; reports what was approximated or left out.
 
     The suffix selects the format: .json and .msd are MSD JSON, .msgpack and .mpk MSD msgpack, .xml and .mjcf
     MJCF, .urdf URDF, .sdf and .world SDF. Two lists are shown: what the scene could not take over from the

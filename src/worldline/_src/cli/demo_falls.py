@@ -57,7 +57,7 @@ def drop_pile(count: int) -> World:
 
 
 def fall(console: Console, name: str, world: World, seconds: float, folder: Path | None) -> None:
-    """Let a World fall, tell what happened, and write the page that replays it if asked."""
+    """Let a World fall, report what happened, and write the page that replays it on request."""
     world.enter_simulation_mode()
     if folder is not None:
         world.replay_recording_enabled = True

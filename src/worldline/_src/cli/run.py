@@ -35,7 +35,7 @@ def run(
     ] = None,
     keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
     control: Annotated[
-        list[str] | None, typer.Option(help="ACTUATOR=VALUE, held for the whole run; may be repeated.")
+        list[str] | None, typer.Option(help="ACTUATOR=VALUE, constant during the run; may be repeated.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -45,7 +45,7 @@ def run(
     allow_outside: common.Outside = False,
     as_json: common.AsJson = False,
 ) -> None:
-    """Simulate a scene file, record it if asked, and report energy, contacts and speed.
+    """Simulate a scene file, record it on request, and report energy, contacts and speed.
 
     Ends with 1 when a step failed; what was recorded until then is written all the same.
 

@@ -63,7 +63,7 @@ def view(
         console = common.results()
         if world.report.losses:
             console.print(f"{len(world.report.losses)} parts of the file were approximated or left out;")
-            console.print(f"worldline info {file} tells which")
+            console.print(f"worldline info {file} lists them")
         console.print(
             f"[bold]{viewer.url}[/bold] shows {file or 'the robot of the demo'}; Ctrl-C ends it",
             soft_wrap=True,

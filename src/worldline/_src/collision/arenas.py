@@ -181,26 +181,6 @@ def pose12(pose: Array) -> Array:
     return np.concatenate([pose[:3], rotation(pose).reshape(-1)])
 
 
-def poses12(poses: Array) -> Array:
-    """The same for many poses, (n, 7) to (n, 12)."""
-    x, y, z, w = poses[:, 3:].T
-    return np.stack(
-        [
-            *poses[:, :3].T,
-            1 - 2 * (y * y + z * z),
-            2 * (x * y - w * z),
-            2 * (x * z + w * y),
-            2 * (x * y + w * z),
-            1 - 2 * (x * x + z * z),
-            2 * (y * z - w * x),
-            2 * (x * z - w * y),
-            2 * (y * z + w * x),
-            1 - 2 * (x * x + y * y),
-        ],
-        axis=1,
-    )
-
-
 def _geometries(shapes: Sequence[ShapeRow]) -> tuple[list[GeometryData], list[int]]:
     """Every geometry once, however many shapes share it, and its number for each shape."""
     known: dict[int, int] = {}

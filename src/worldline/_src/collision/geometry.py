@@ -123,7 +123,7 @@ def _polygons(vertices: Array, triangles: np.ndarray) -> tuple[list[np.ndarray],
     """Join coplanar neighbouring triangles; corner lists and (normal, offset) of every face.
 
     Faces grow from the largest triangle that has none yet, whose plane is that of the face. Nearly all
-    triangles of a scanned hull are a face of their own, which one test of all edges at once tells.
+    triangles of a scanned hull are a face of their own, which one test of all edges at once finds.
     """
     extent = float(np.abs(vertices).max())
     corners = vertices[triangles]

@@ -95,7 +95,7 @@ class View(NamedTuple):
     shift: tuple[float, float] = (0.0, 0.0)
     """Where the optical axis meets the picture, from its middle, in halves of its size; right and up."""
     resolution: tuple[int, int] | None = None
-    """Width and height that the scene asks for [pixels]."""
+    """Width and height that the scene requests [pixels]."""
 
     @property
     def forward(self) -> Array:
@@ -220,7 +220,7 @@ def _of_scene(world: World, index: int, bodies: Array) -> View:
 
 
 def _with_lens(view: View, camera: Camera) -> View:
-    """Focal lengths and the place of the optical axis, where the camera tells them."""
+    """Focal lengths and the place of the optical axis, where the camera has them."""
     if camera.sensor_size is None or not all(camera.sensor_size):
         return view
     width, height = camera.sensor_size

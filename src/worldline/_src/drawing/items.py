@@ -3,7 +3,7 @@
 """Drawable items of the shapes of a World: triangles, scale, look, body and local pose.
 
 An item is made once; a frame is one pose for every item (`Items.poses`). Items that differ only in stretch,
-colour and place share their triangles, which `Item.mesh_key` tells.
+colour and place share their triangles, which `Item.mesh_key` identifies.
 """
 
 from __future__ import annotations

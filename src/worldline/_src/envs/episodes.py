@@ -79,7 +79,7 @@ class Episodes:
 
 
 class OnEpisodes:
-    """What every environment tells of the worlds it runs on."""
+    """What every environment reports of the worlds it runs on."""
 
     task: Task
     _episodes: Episodes

@@ -142,7 +142,7 @@ class Task(FixedAttributes, ABC):
         """Rewards and ends of episodes of all worlds; `before` is what `place` gave before the step."""
 
     def reset_info(self, reading: Reading) -> Mapping[str, Array]:
-        """What an environment tells of a start, by name."""
+        """What an environment reports of a start, by name."""
         return {}
 
     def acted(self, actions: Array) -> None:  # a task may do nothing

@@ -189,7 +189,7 @@ def _joints(link: SceneLink, body: Body) -> list[SceneJoint | FreeJoint]:
 
 
 def _put_in_order(owner: Multibody, names: list[str]) -> None:
-    """The order in which links were made, where the description tells."""
+    """The order in which links were made, where the description states it."""
     by_name = {link._link.name: link for link in owner._links.values()}
     order = [by_name[name] for name in names if name in by_name]
     if len(order) != len(owner._links):

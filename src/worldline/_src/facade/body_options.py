@@ -125,7 +125,7 @@ class RigidBodyOptions(_Massive):
         inertia: about the centre of mass, body axes [kg m^2], (3, 3), or an `Inertia` in the place of mass,
             inertia and centre of mass. When None, that of the collision shapes the body gets, with uniform
             density and scaled to the mass; 1 kg m^2 about every axis while it has none, which
-            `StepReport.notes` tells.
+            see `StepReport.notes`.
         position: of the body's origin, world frame [m], (3,).
         orientation: xyzw, (4,); made unit.
         linear_velocity: of the origin, world axes [m/s], (3,).

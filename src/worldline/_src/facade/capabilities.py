@@ -33,7 +33,7 @@ class Capability:
     Attributes:
         row: name of the row.
         available: what a step of a World does.
-        unavailable: what can be asked for and is refused before the first step.
+        unavailable: what can be requested and is refused before the first step.
         note: what to know about it.
     """
 
@@ -73,7 +73,7 @@ def capabilities() -> tuple[Capability, ...]:
             ("barrier method",),
             "each island of contacts, limits and joint friction is solved apart, "
             "by default by Newton's method, and by sequential impulses where there are more than 22 "
-            "free bodies with contacts that are not of the impedance model. A method that is asked for "
+            "free bodies with contacts that are not of the impedance model. A method that is requested "
             "solves islands of every kind; unless strict_solver_resolution is set, Newton's method gives way "
             "beyond 256 such bodies and pivoting beyond 240 rows; see resolved_configuration",
         ),
@@ -136,7 +136,7 @@ def capabilities() -> tuple[Capability, ...]:
             "of the state after a step of a World or of each world of a batch, on its active set: formulas "
             "where forces are local to joints, else dual numbers through all stages, with implicit "
             "differentiation of rows that Newton's method solved, with relaxed complementarity or with "
-            "springs between shapes that do not touch if asked for; parameters by dual numbers, by "
+            "springs between shapes that do not touch on request; parameters by dual numbers, by "
             "differences where a parameter decides which stages there are. Refused in the step that has "
             "them: deep overlap of hard contacts, contacts of surfaces, and of cylinders, cones and "
             "ellipsoids with each other and with boxes, capsules and hulls",

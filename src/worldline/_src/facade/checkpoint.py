@@ -53,7 +53,7 @@ def handles(world: WorldRuntime) -> Iterator[Handle]:
 
 
 def kill_handles(world: WorldRuntime, why: str) -> None:
-    """Make every handle of a World invalid, with those that are made when first asked for."""
+    """Make every handle of a World invalid, with those that are made on first use."""
     for handle in list(handles(world)):
         handle._kill(why)
     for table in (world._sensors, world._markers, world._connections.joint_handles):

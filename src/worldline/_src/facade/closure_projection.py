@@ -3,8 +3,8 @@
 """Kinematic projection of loop closures: given the driven joints, the others follow.
 
 Coordinates that were written are projected when the World is next looked at: all closures whose policy is
-PROJECT are closed together by moving the joints and bodies around them that are not held. The search starts
-where the mechanism is, and follows a large change of held joints in steps from where it was closed before,
+PROJECT are closed together by moving the joints and bodies around them that do not drive. The search starts
+where the mechanism is, and follows a large change of driving joints in steps from where it was closed before,
 so that the branch is kept.
 """
 
@@ -53,23 +53,23 @@ _KINDS: dict[LoopClosureFamily, tuple[int, tuple[float, ...]]] = {
 rows of translation, then of the tilt of z towards x and y of B. Rows without weight are free."""
 _DRIVEN = (ActuatorType.SERVO, ActuatorType.VELOCITY, ActuatorType.ACCELERATION, ActuatorType.LOCKED)
 _STRIDE = 0.1
-"""Most that a held joint moves between two projections on the way to where it was written [rad or m]."""
+"""Most that a driving joint moves between two projections on the way to where it was written [rad or m]."""
 _NEAR = 0.5 * _STRIDE
-"""Change of the coordinates of held joints that one projection follows; a quaternion changes by half its
+"""Change of the coordinates of driving joints that one projection follows; a quaternion changes by half its
 angle."""
 _RANK = 1e-9
 """Singular values below this share of the largest do not count."""
 
 
-def _held(value: Any) -> tuple[Joint, ...] | None:
+def _driving(value: Any) -> tuple[Joint, ...] | None:
     if value is None:
         return None
     joints: tuple[Any, ...] = (value,)
     if values.is_iterable(value):
-        joints = tuple(values.several(value, "held of a closure projection"))
+        joints = tuple(values.several(value, "driving of a closure projection"))
     for joint in joints:
         if not isinstance(joint, Joint):
-            raise ArgumentError(f"held of a closure projection must be joints, got {joint!r}")
+            raise ArgumentError(f"driving of a closure projection must be joints, got {joint!r}")
     return joints
 
 
@@ -96,8 +96,8 @@ class ClosureProjectionOptions(Options):
     """How closures are projected; a value that is assigned to `World.closure_projection` as a whole.
 
     Args:
-        held: joints that keep what is written to them. None for those whose actuator drives them: SERVO,
-            VELOCITY, ACCELERATION and LOCKED. Where nothing is held all joints move, as little as they can.
+        driving: joints that keep what is written to them. None for those whose actuator drives them: SERVO,
+            VELOCITY, ACCELERATION and LOCKED. Where no joint drives all move, as little as they can.
         weights: how unwillingly joints move, by joint; 1 for those not named.
         tolerance: largest residual of a closure that is closed [m or rad].
         max_iterations: of one projection.
@@ -108,7 +108,7 @@ class ClosureProjectionOptions(Options):
         1e-10
     """
 
-    held: Setting[tuple[Joint, ...] | None, Iterable[Joint] | Joint | None] = Setting(_held)
+    driving: Setting[tuple[Joint, ...] | None, Iterable[Joint] | Joint | None] = Setting(_driving)
     weights: Setting[dict[Joint, float], Mapping[Joint, float]] = Setting(_weights)
     tolerance: Setting[float, float] = Setting(
         lambda v: values.positive(v, "tolerance of a closure projection")
@@ -117,12 +117,12 @@ class ClosureProjectionOptions(Options):
 
     def __init__(
         self,
-        held: Iterable[Joint] | Joint | None = None,
+        driving: Iterable[Joint] | Joint | None = None,
         weights: Mapping[Joint, float] | None = None,
         tolerance: float = 1e-10,
         max_iterations: int = 200,
     ) -> None:
-        self.held = held
+        self.driving = driving
         self.weights = {} if weights is None else weights
         self.tolerance = tolerance
         self.max_iterations = max_iterations
@@ -211,7 +211,7 @@ def closure_row(world: WorldRuntime, runtime: Runtime, closure: LoopClosure) -> 
 
 
 def projected_closures(world: WorldRuntime) -> list[LoopClosure]:
-    """Closures that are enabled and ask for PROJECT."""
+    """Closures that are enabled and request PROJECT."""
     chosen: list[LoopClosure] = []
     for closure in world._loop_closures.values():
         policy = closure.runtime_policy
@@ -221,7 +221,7 @@ def projected_closures(world: WorldRuntime) -> list[LoopClosure]:
 
 
 class ClosureProjection:
-    """The projection of one runtime: what may move, what is held, the problems, where it was closed last."""
+    """The projection of one runtime: what may move, what drives, the problems, where it was closed last."""
 
     def __init__(self, world: WorldRuntime, runtime: Runtime) -> None:
         options, model = world._closure_projection, runtime.model
@@ -235,18 +235,18 @@ class ClosureProjection:
         for row in rows:
             chain |= chain_dofs(model, row.a) | chain_dofs(model, row.b)
         moved = ~np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
-        held: set[int] = set()
-        for joint in _held_joints(world, options):
+        driving: set[int] = set()
+        for joint in _driving_joints(world, options):
             part = runtime.v_slice(joint._joint)
-            held |= set(range(part.start, part.stop))
-        columns = sorted(d for d in chain if moved[d] and d not in held)
+            driving |= set(range(part.start, part.stop))
+        columns = sorted(d for d in chain if moved[d] and d not in driving)
         scale = np.ones(model.joint_dof_count)
         for joint, weight in options.weights.items():
             if not joint._alive:
                 continue
             scale[runtime.v_slice(joint._joint)] = weight**-0.5
         self.movable = bool(columns)
-        # the problem of nothing that can move still tells the residual
+        # the problem of nothing that can move still has the residual
         columns = columns or sorted(chain)
         low, high = np.array(model.joint_limit_lower), np.array(model.joint_limit_upper)
         none = np.full(model.joint_dof_count, np.inf)
@@ -289,7 +289,7 @@ class ClosureProjection:
             return q, 0, self._residual(q)
         count = 0
         if self._closed is not None and np.abs((q - self._closed)[self._driven]).max(initial=0.0) > _NEAR:
-            # followers are where they were: go after the held joints in steps
+            # followers are where they were: go after the driving joints in steps
             change = difference(self._model, self._closed, q)
             driven = np.where(self._followers, 0.0, change)
             strides = int(np.ceil(np.abs(driven).max(initial=0.0) / _STRIDE))
@@ -302,7 +302,7 @@ class ClosureProjection:
                         break
                 else:
                     last = integrate(self._model, at, driven / strides)
-                    # held joints end exactly where they were written
+                    # driving joints end exactly where they were written
                     last = self._with_followers(q, last)
                     made, more, error = self._solve(last)
                     if error <= self.tolerance:
@@ -356,9 +356,9 @@ class ClosureProjection:
             sim.velocities_written()
 
 
-def _held_joints(world: WorldRuntime, options: ClosureProjectionOptions) -> list[Joint]:
-    if options.held is not None:
-        return [joint for joint in options.held if joint._alive]
+def _driving_joints(world: WorldRuntime, options: ClosureProjectionOptions) -> list[Joint]:
+    if options.driving is not None:
+        return [joint for joint in options.driving if joint._alive]
     return [
         joint
         for robot in world._multibodies.values()
@@ -372,7 +372,7 @@ Kept = tuple[tuple[int, int, int], ClosureProjection]
 
 
 def watch(world: WorldRuntime, runtime: Runtime) -> None:
-    """Let a runtime be projected after writes when a closure asks for it, and after steps that leave it
+    """Let a runtime be projected after writes when a closure requests it, and after steps that leave it
     open."""
     closures = projected_closures(world)
     runtime.sim.projects = runtime.sim.unsettled = bool(closures)
@@ -402,7 +402,7 @@ def _settle(world: WorldRuntime, runtime: Runtime) -> None:
 
 def require_joints(world: WorldRuntime, options: ClosureProjectionOptions) -> None:
     """The joints of options must be alive and of this World."""
-    for joint in [*(options.held or ()), *options.weights]:
+    for joint in [*(options.driving or ()), *options.weights]:
         joint._require_alive()
         if joint._world is not world:
             raise ArgumentError(f"joint '{joint.name}' of a closure projection is of another World")
@@ -412,7 +412,7 @@ def require_no_projection(world: WorldRuntime, what: str) -> None:
     """Refuse closures that are to be projected where nothing does so."""
     for closure in projected_closures(world):
         raise UnavailableStage(
-            f"{what} does not project loop closures, and '{closure.name}' asks for PROJECT; "
+            f"{what} does not project loop closures, and '{closure.name}' requests PROJECT; "
             "use RESIDUAL_ONLY, or a World"
         )
 
@@ -439,6 +439,8 @@ def set_options(world: WorldRuntime, options: ClosureProjectionOptions) -> None:
 def take_over(world: WorldRuntime, other: WorldRuntime) -> None:
     """Have the options of another World, whose joints have the same names."""
     given = other._closure_projection
-    held = None if given.held is None else [find(world, joint._path()) for joint in given.held]
+    driving = None if given.driving is None else [find(world, joint._path()) for joint in given.driving]
     weights = {find(world, joint._path()): weight for joint, weight in given.weights.items()}
-    world.closure_projection = ClosureProjectionOptions(held, weights, given.tolerance, given.max_iterations)
+    world.closure_projection = ClosureProjectionOptions(
+        driving, weights, given.tolerance, given.max_iterations
+    )

@@ -187,8 +187,8 @@ class RigidBodyCollection(BodyCollection["RigidBody"]):
         "linear_velocity", "Velocities of the origins, world axes [m/s]", (3,), settable=True
     )
     angular_velocities = Stacked("angular_velocity", "World axes [rad/s]", (3,), settable=True)
-    forces = Stacked("force", "Held forces at the centres of mass, world axes [N]", (3,), settable=True)
-    torques = Stacked("torque", "Held torques, world axes [N m]", (3,), settable=True)
+    forces = Stacked("force", "Persistent forces at the centres of mass, world axes [N]", (3,), settable=True)
+    torques = Stacked("torque", "Persistent torques, world axes [N m]", (3,), settable=True)
     frictions = Stacked("friction", "Coefficients of dry friction", settable=True)
     restitutions = Stacked("restitution", "Shares of the closing speed that return", settable=True)
     are_static = Stacked("is_static", "Whether a body never moves", settable=True, kind=bool)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives over many steps of one World: forward along a direction, and in reverse with checkpoints.
 
-Steps are made again on a clone when derivatives are asked for. The reverse pass, g_t = A_t^T g_(t+1) + l_t
+Steps are made again on a clone when derivatives are requested. The reverse pass, g_t = A_t^T g_(t+1) + l_t
 with the losses l_t by states, and B_t^T g_(t+1) by controls, needs what every step began with in reverse
 order. The World's state is kept at about sqrt(T) checkpoints while it is stepped; the steps of one segment
 between two of them are repeated at a time, and their starts kept. So memory beyond the returned states

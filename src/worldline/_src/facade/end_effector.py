@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class EndEffector(FixedFrame):
-    """A tool on a link: a frame, so everything a frame tells, and how the joints move it.
+    """A tool on a link: a frame, so everything a frame has, and how the joints move it.
 
     `ik` is its own inverse kinematics. Jacobian rows are angular first, one column per degree of freedom of
     the multibody. It is also among `World.frames`, and its name is unique there. Its `parent_frame` is the
@@ -81,7 +81,7 @@ class EndEffector(FixedFrame):
 
     @property
     def ik(self) -> Any:
-        """Its own inverse kinematics, made when first asked for: `worldline.kinematics.EndEffectorIk`."""
+        """Its own inverse kinematics, made on first use: `worldline.kinematics.EndEffectorIk`."""
         self._require_alive()
         if self._ik is None:
             # kinematics stands on the facade and is loaded when it is used

@@ -140,6 +140,6 @@ def _filtered(
     if any(set(row) == set(pair) for row in excluded):
         return (
             "ignored pair",
-            f"{a} and {b} are set to pass through each other, or held together by a closure or a joint",
+            f"{a} and {b} are set to pass through each other, or connected by a closure or a joint",
         )
     return None

@@ -116,7 +116,7 @@ class IndependentCoordinates(FixedAttributes):
     @property
     def _q(self) -> Array:
         if self._world._live() is not self._runtime:
-            raise OperationError("the World was compiled anew since these coordinates were asked for")
+            raise OperationError("the World was compiled anew since these coordinates were requested")
         return self._runtime.sim.q.copy()
 
     @property

@@ -147,7 +147,7 @@ class Inertia:
             raise ArgumentError("the matrix is not the spatial tensor of a rigid body")
         return made
 
-    # ---- what it tells
+    # ---- properties
 
     @property
     def spatial_tensor(self) -> Array:

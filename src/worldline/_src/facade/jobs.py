@@ -131,11 +131,11 @@ class StepJob(NotCopied, KnownNames):
 
     @property
     def progress(self) -> StepProgress:
-        """Steps made and steps asked for; moves on about fifty times a second."""
+        """Steps made and steps requested; moves on about fifty times a second."""
         return StepProgress(self._made, self._asked)
 
     def cancel(self) -> bool:
-        """Stop at the end of a step; False when the job is already done. `wait` tells when it has stopped."""
+        """Stop at the end of a step; False when the job is done. `wait` returns once it has stopped."""
         self._stop = True
         return not self.done
 
@@ -146,7 +146,7 @@ class StepJob(NotCopied, KnownNames):
         return self._finished.wait(timeout)
 
     def result(self, timeout: float | None = None) -> int:
-        """Wait, then return how many steps were made; fewer than asked after `cancel`.
+        """Wait, then return how many steps were made; fewer than requested after `cancel`.
 
         Raises:
             StepFailure: what the steps raised.

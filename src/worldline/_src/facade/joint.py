@@ -156,7 +156,7 @@ class Joint(mimic.Follower):
 
     @property
     def frozen_position(self) -> Array | None:
-        """Where the joint is welded, as `position` would tell it; None when it can move."""
+        """Where the joint is welded, as `position` would give it; None when it can move."""
         if not self.is_frozen:
             return None
         assert isinstance(self._joint, SceneJoint)
@@ -270,12 +270,12 @@ class Joint(mimic.Follower):
     def actuator_type(self) -> ActuatorType:
         """What the joint makes of its commands; setting it sets that of all its degrees of freedom.
 
-        Where these differ, each has to be asked.
+        Where these differ, read each degree of freedom.
         """
         kinds = set(self._actuator_types())
         if len(kinds) > 1:
             names = ", ".join(sorted(kind.name for kind in kinds))
-            raise OperationError(f"degrees of freedom of joint '{self.name}' differ: {names}; ask each")
+            raise OperationError(f"degrees of freedom of joint '{self.name}' differ: {names}; read each")
         return kinds.pop() if kinds else ActuatorType.FORCE
 
     def _actuator_types(self) -> list[ActuatorType]:

@@ -79,7 +79,7 @@ def _contacts(joint: Joint, inside: set[int]) -> list[tuple[Array, Array, Array]
 
 
 def _require_known(joint: Joint, runtime: Runtime) -> None:
-    """Refuse where forces act on bodies that nothing here can tell."""
+    """Refuse where forces act on bodies that are unknown here."""
     model, unknown = runtime.model, unknown_forces(runtime.model)
     if model.equalities is not None:
         spatial = ~np.isin(model.equalities.kind, (EqualityKind.JOINT, EqualityKind.TENDON))

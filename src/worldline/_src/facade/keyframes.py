@@ -47,7 +47,7 @@ def apply(world: WorldRuntime, name: str) -> None:
     if runtime.mocap.size:
         runtime.mocap[:] = frames.mocap_q[k]
         runtime.apply_mocap_poses()
-    # commands, targets and held forces have no column of their own in the model
+    # commands, targets and persistent wrenches have no column of their own in the model
     described = runtime.scene.keyframes[k]
     more = Keyframe(
         dof_force=described.dof_force,

@@ -55,7 +55,7 @@ class ActuatorType(Enum):
 
 
 class WorldSyncStage(Enum):
-    """Work that `World.sync` can be asked to do now."""
+    """Work that `World.sync` does on request."""
 
     KINEMATICS = "kinematics"
 
@@ -136,7 +136,7 @@ class PhysicalParameter(Enum):
     RESTITUTION = "restitution"
     """Of every shape of a link or rigid body, where its law has one."""
     SHAPE_SIZE = "shape-size"
-    """Half sizes of every shape of a link or rigid body [m]; its mass and inertia are held."""
+    """Half sizes of every shape of a link or rigid body [m]; its mass and inertia stay constant."""
     DAMPING = "damping"
     """Of every degree of freedom of a joint [N s/m or N m s/rad]."""
     STIFFNESS = "stiffness"

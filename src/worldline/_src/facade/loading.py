@@ -36,7 +36,7 @@ from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.scene.formats.detect import detect
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.joints import FreeJoint
-from worldline._src.scene.layout import Slot, active_joints, layout
+from worldline._src.scene.layout import JointSpan, active_joints, layout
 from worldline._src.scene.limits import LIMITS
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
@@ -410,14 +410,14 @@ def _take_over(world: WorldRuntime, state: Any, part: Scene, tops: list[Any]) ->
     ours = [link for top in tops for link in top.walk()]
     theirs = [link for body in part.hierarchy.bodies for link in body.link.walk()]
     matching = {id(b): a for a, b in zip(ours, theirs, strict=True)}
-    slots: list[Slot] = []
-    for slot in layout(part):
+    spans: list[JointSpan] = []
+    for span in layout(part):
         # free bodies are drawn where they are, and moved with the scene they came in
-        if not isinstance(slot.joint, FreeJoint):
-            link = matching[id(slot.link)]
-            place = next(k for k, joint in enumerate(slot.link.joints) if joint is slot.joint)
-            slots.append(slot._replace(link=link, joint=link.joints[place]))
-    read_state(world, state, slots, [])
+        if not isinstance(span.joint, FreeJoint):
+            link = matching[id(span.link)]
+            place = next(k for k, joint in enumerate(span.link.joints) if joint is span.joint)
+            spans.append(span._replace(link=link, joint=link.joints[place]))
+    read_state(world, state, spans, [])
 
 
 def _result(made: Adopted, report: Report, source: str | None) -> LoadResult:

@@ -96,10 +96,10 @@ class LoopClosureRuntimePolicy(Options):
 
     Args:
         enabled: whether the policies apply.
-        kinematics: what a kinematics update does about the closure: PROJECT moves joints that are not held
+        kinematics: what a kinematics update does about the closure: PROJECT moves joints that do not drive
             until it is closed, whenever coordinates were written; see `World.closure_projection`.
         dynamics: what a step does: SOLVE keeps it closed, RESIDUAL_ONLY leaves it open to be measured, which
-            `StepReport.notes` tells.
+            see `StepReport.notes`.
         initial_tolerance: largest norm of the residual [m or rad] with which a simulation may start: entering
             simulation mode, the end of `World.edit()` and batches refuse an enabled closure that is further
             open. None starts with any; a step then closes it.
@@ -250,7 +250,7 @@ class LoopClosure(Handle):
     def compute_residual(
         self, coordinates: kinds.LoopClosureResidualCoordinates = kinds.LoopClosureResidualCoordinates.WORLD
     ) -> LoopClosureResidual:
-        """How far the closure is from being closed now, and what held it in the last step.
+        """How far the closure is from being closed now, and its force in the last step.
 
         Args:
             coordinates: the axes of its vectors: the world's, or those of an endpoint.

@@ -504,7 +504,7 @@ class Multibody(MultibodyTerms, Freezing):
     def compute_inverse_dynamics(self, desired_acceleration: VectorLike) -> Array:
         """Efforts that realise accelerations in the present state, (num_dofs,); armature included.
 
-        Springs and dampers act by themselves, so what they do is not asked of the efforts.
+        Springs and dampers act by themselves, so what they do is no part of the efforts.
         """
         model, q, v, order = self._terms()
         a = self._given(desired_acceleration, "acceleration")

@@ -173,7 +173,7 @@ class MultibodyTerms(Handle):
     ) -> ConstrainedDynamics:
         """Accelerations for efforts while rows of velocities are held, and the forces that hold them.
 
-        Springs, dampers and gravity act; rows may be redundant. A foot that does not slip asks for this.
+        Springs, dampers and gravity act; rows may be redundant. A foot that does not slip requires this.
 
         Args:
             force: efforts, (num_dofs,).

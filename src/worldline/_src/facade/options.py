@@ -59,7 +59,7 @@ class Setting(Generic[Got, Given]):
 
 
 class Options:
-    """Base of value objects: named fields, each with a check, equality by value, an honest repr."""
+    """Base of value objects: named fields, each with a check, equality by value, a repr of the call."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
 

@@ -3,7 +3,7 @@
 """Collision queries of a World: they see every write at once and change nothing.
 
 The shapes of the model are objects of a collision group of their own, one for each, with the pair filters
-that a step has. The group is made when first asked for and lives as long as the compiled world.
+that a step has. The group is made on first use and lives as long as the compiled world.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class RayHit:
 class RayHits:
     """The nearest hits of rays; one entry for each ray, None in an iteration where it missed.
 
-    `World.raycast` makes it; arrays and objects are made when they are asked for.
+    `World.raycast` makes it; arrays and objects are made on request.
     """
 
     __slots__ = ("_found", "_scene")
@@ -335,7 +335,7 @@ class CollisionQueries(KnownNames):
                 `CollisionQueryOptions`, the same as `include`.
             update: IF_STALE sees every write, as all reads do, and does no work twice; ALWAYS places shapes
                 again in any case; NEVER leaves them where the last query had them, maybe out of date.
-            include: which pairs to tell; all when None.
+            include: which pairs to report; all when None.
         """
         return collide(self._world, options, member(UpdatePolicy, update, "update"), include)
 
@@ -426,7 +426,7 @@ class BodyPoint:
     Attributes:
         body: rigid body or link; None for shapes of the world itself.
         point: on its surface, world [m], (3,).
-        distance: signed [m]; negative when the point asked about is inside.
+        distance: signed [m]; negative when the point is inside.
     """
 
     body: RigidBody | Link | None

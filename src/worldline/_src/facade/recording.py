@@ -48,7 +48,7 @@ class Recording(KnownNames):
     Multibodies have q, dq, ddq, force, target_position, target_velocity and command_acceleration; rigid
     bodies pose, velocity, acceleration and wrench (persistent torque, then force). Positions of ball and
     floating joints are quaternions. Actuators have control and, where they have one, activation; sensors have
-    value, the reading of that frame. Sensors are read when they are first asked for, or when the recording is
+    value, the reading of that frame. Sensors are read on first use, or when the recording is
     written or copied; those that cannot be read in the scene are left out.
 
     Example:

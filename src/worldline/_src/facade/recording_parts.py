@@ -24,7 +24,7 @@ class Continuations(NamedTuple):
 
 
 class SensorReadings:
-    """Readings of sensors in all frames, (frames, dim); read when first asked for, which may take long."""
+    """Readings of sensors in all frames, (frames, dim); read on first use, which may take long."""
 
     def __init__(self, columns: dict[str, list[int]], read: Callable[[], Array]) -> None:
         self.columns = columns

@@ -60,7 +60,7 @@ def plot(recording: Recording, names: Iterable[str] | str | None, axes: Any) -> 
 
 def _chosen(recording: Recording, names: Iterable[str] | str | None) -> list[str]:
     if names is None:
-        # coordinates tell most; velocities follow from them
+        # coordinates show most; velocities follow from them
         return [name for name in recording.names if name.endswith((".q", ".pose"))] or recording.names
     chosen = [names] if isinstance(names, str) else values.several(names, "names to plot")
     for name in chosen:

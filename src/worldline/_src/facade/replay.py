@@ -68,7 +68,7 @@ class ReplayFrame(NamedTuple):
     memory_before: Mapping[str, Array]
     """The same for `before`."""
     sensed: list[Array]
-    """Readings of the sensors once they were asked for; empty until then."""
+    """Readings of the sensors from the first request on; empty until then."""
 
 
 class ReplayCheck(NamedTuple):

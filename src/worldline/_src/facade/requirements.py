@@ -39,11 +39,11 @@ class ResolvedOption:
 
     Attributes:
         row: row of the capability matrix.
-        option: where it was asked for.
-        requested: what was asked for.
+        option: where it was requested.
+        requested: what was requested.
         resolved: what runs; empty when it is refused.
         reason: why that is so.
-        is_substituted: another method stands in for the one that was asked for, at least for some bodies.
+        is_substituted: another method stands in for the requested one, at least for some bodies.
     """
 
     row: str
@@ -67,7 +67,7 @@ def _refuse(row: int, what: str) -> None:
 
 
 def require_step(world: WorldRuntime) -> None:
-    """Everything that is asked of a step is available; otherwise an error that names the row."""
+    """Everything that is requested of a step is available; otherwise an error that names the row."""
     options = world._options
     if options.rigid_body_solver is RigidBodySolver.IPC:
         _refuse(capabilities.CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")
@@ -101,7 +101,7 @@ def _require_no_substitution(world: WorldRuntime) -> None:
     for row in resolved_configuration(world):
         if row.is_substituted:
             raise CapabilityError(
-                f"{row.row}: {row.option} asks for '{row.requested}', and strict_solver_resolution allows no "
+                f"{row.row}: {row.option} requests '{row.requested}', and strict_solver_resolution allows no "
                 f"other: {row.reason}"
             )
 
@@ -165,7 +165,7 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             "multibody_options.integration_family",
             family.value,
             family.value if known else "",
-            "as asked" if known else "not available",
+            "as requested" if known else "not available",
         ),
         _option(
             capabilities.CONSTRAINTS,
@@ -187,7 +187,7 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             "deactivation_options.enabled",
             str(options.deactivation_options.enabled),
             str(options.deactivation_options.enabled and constrained),
-            "as asked" if constrained or not options.deactivation_options.enabled else quiet,
+            "as requested" if constrained or not options.deactivation_options.enabled else quiet,
         ),
         *_layout_option(world),
         _option(
@@ -195,7 +195,7 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             "compute_accelerator_policy",
             options.compute_accelerator_policy.value,
             ComputeAcceleratorPolicy.CPU_ONLY.value,
-            "this build has no accelerator; the processor is the fallback" if accelerated else "as asked",
+            "this build has no accelerator; the processor is the fallback" if accelerated else "as requested",
             accelerated,
         ),
         _option(
@@ -203,7 +203,7 @@ def resolved_configuration(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
             "differentiable",
             str(options.differentiable),
             str(options.differentiable),
-            "as asked",
+            "as requested",
         ),
         _option(
             capabilities.DERIVATIVES,
@@ -223,7 +223,7 @@ def _layout_option(world: WorldRuntime) -> tuple[ResolvedOption, ...]:
         return ()
     why = world._live().not_fixed
     return (
-        _option(capabilities.EXECUTION, "fixed_layout", "True", "" if why else "True", why or "as asked"),
+        _option(capabilities.EXECUTION, "fixed_layout", "True", "" if why else "True", why or "as requested"),
     )
 
 
@@ -234,7 +234,7 @@ def _fixed_solver(constraints: FixedConstraints) -> tuple[str, str, bool]:
         return method, "all rows of the fixed layout at once; sweeps where it does not converge", False
     method = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
     asked = constraints.asked is SolverMethod.SEQUENTIAL_IMPULSE
-    why = "as asked" if asked else "more columns than Newton's method of the fixed layout has"
+    why = "as requested" if asked else "more columns than Newton's method of the fixed layout has"
     return method, f"sweeps over all rows of the fixed layout at once: {why}", not asked
 
 

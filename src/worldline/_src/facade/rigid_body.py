@@ -221,19 +221,19 @@ class RigidBody(CollisionBody):
         runtime.hold(b, wrench)
 
     def apply_force(self, force: VectorLike) -> None:
-        """Add to the held force, world axes [N]."""
+        """Add to the persistent force, world axes [N]."""
         self._hold(self.force + values.vector3(force, "RigidBody force"), None)
 
     def apply_torque(self, torque: VectorLike) -> None:
-        """Add to the held torque, world axes [N m]."""
+        """Add to the persistent torque, world axes [N m]."""
         self._hold(None, self.torque + values.vector3(torque, "RigidBody torque"))
 
     def clear_force(self) -> None:
-        """No held force any more."""
+        """Set the persistent force to zero."""
         self._hold(np.zeros(3), None)
 
     def clear_torque(self) -> None:
-        """No held torque any more."""
+        """Set the persistent torque to zero."""
         self._hold(None, np.zeros(3))
 
     def apply_linear_impulse(self, impulse: VectorLike) -> None:

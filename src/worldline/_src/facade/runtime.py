@@ -115,7 +115,7 @@ class Runtime:
         made, self.not_fixed = fixed_or_why(self.model) if fixed else (None, "")
         constraints = made or Constraints(self.model, self._servos(), like=like and like.constraints)
         self.missing = constraints.missing
-        """What the description asks of a step that no stage does."""
+        """What the description requests and no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
         self.constraints = self.sim.constraints
         """Contacts, limits, dry friction and actuators; None when there are none."""
@@ -138,7 +138,7 @@ class Runtime:
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self.tangent: StepTangent | None = None
         self.settle_closures: Callable[[], None] | None = None
-        """Projects loop closures whose policy asks for it."""
+        """Projects loop closures whose policy requests it."""
         self.follows_closures = False
         """Whether steps leave some of them open."""
         self._has_one_shot = False
@@ -150,11 +150,11 @@ class Runtime:
         self.spaces: dict[tuple[bool, bool], tuple[int, StateSpace]] = {}
         """Own spaces of the World, each with its version, by whether of controls and of free bodies alone."""
         self.queries: Any = None
-        """Shapes for collision queries, a `queries.QueryScene` made when first asked for."""
+        """Shapes for collision queries, a `queries.QueryScene` made on first use."""
         self.geoms: Any = None
-        """Shapes of the description by the names that the model has for them, listed when first asked for."""
+        """Shapes of the description by the names that the model has for them, listed on first use."""
         self.sensors: Any = None
-        """Readings of sensors, `sensor_values.Readings` made when first asked for."""
+        """Readings of sensors, `sensor_values.Readings` made on first use."""
         for body in scene.hierarchy.bodies:
             self.set_body_kind(body)
         for joint in self._joints():
@@ -519,7 +519,7 @@ class Runtime:
             return
         if self.follows_closures and self.tangent is not None:
             raise UnavailableStage(
-                "a differentiable World does not project steps; loop closures that ask for PROJECT need the "
+                "a differentiable World does not project steps; loop closures that request PROJECT need the "
                 "dynamics policy SOLVE there"
             )
         if self.sim.unsettled:

@@ -45,7 +45,7 @@ def camera_pose(runtime: Runtime, index: int) -> tuple[Array, Array]:
     camera, table = camera_of(runtime, index), runtime.model.cameras
     turning = camera.rotation_track in (RotationTrack.FixedWorld, RotationTrack.LookAtLink)
     if turning or camera.position_track is PositionTrack.FixedWorld:
-        raise CapabilityError(f"camera '{camera.name}' follows something; sensors know fixed cameras only")
+        raise CapabilityError(f"camera '{camera.name}' follows something; sensors support fixed cameras only")
     assert table is not None
     body, X = int(table.body[index]), table.xform[index]
     X_W = X if body < 0 else compose(runtime.sim.fresh_poses().reshape(-1, 7)[body], X)

@@ -72,7 +72,7 @@ def set_contact_defaults(scene: Scene) -> None:
 
 
 def from_description(scene: Scene) -> WorldOptions:
-    """The options a description asks for; switched-off gravity becomes zero gravity in both."""
+    """The options a description requests; switched-off gravity becomes zero gravity in both."""
     option, policy = scene.simulate_option, scene.simulate_option.policy
     _note_approximations(scene)
     if option.disable_gravity:
@@ -118,7 +118,7 @@ def _note_approximations(scene: Scene) -> None:
         plain.collision_tolerance,
     ):
         scene.report.approximated(
-            f"{path}.collision_tolerance", "convex collision goes on to rounding, whatever is asked for"
+            f"{path}.collision_tolerance", "convex collision goes on to rounding, whatever is requested"
         )
 
 

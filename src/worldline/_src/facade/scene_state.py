@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a World within a description: a keyframe that holds it to the last bit.
 
-Coordinates, velocities, commands, controls, held forces and time are in the keyframe `STATE_KEYFRAME`. The
-initial pose of a free body follows its state as well, so that a program that only draws the scene shows the
-bodies where they are; where an initial pose means more (springs of free joints, welds, joints between
-bodies) it stays. What belongs to a run and not to an instant is left out: the number of steps, one-shot
-forces, and the accelerations of the last step.
+Coordinates, velocities, commands, controls, persistent wrenches and time are in the keyframe
+`STATE_KEYFRAME`. The initial pose of a free body follows its state as well, so that a program that only
+draws the scene shows the bodies where they are; where an initial pose means more (springs of free joints,
+welds, joints between bodies) it stays. What belongs to a run and not to an instant is left out: the number
+of steps, one-shot forces, and the accelerations of the last step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from worldline._src.facade.values import matrix_of
 from worldline._src.linear_algebra import matmul
 from worldline._src.scene.bodies import Body, BodyKind
 from worldline._src.scene.keyframes import Keyframe
-from worldline._src.scene.layout import Slot, layout
+from worldline._src.scene.layout import JointSpan, layout
 from worldline._src.scene.world import World as Scene
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ _VELOCITIES = {
 def write_state(world: WorldRuntime, scene: Scene, *, drawn: bool = True) -> None:
     """Write the state of a World into a copy of its description, with drawn poses that follow it or not."""
     runtime = world._live()
-    slots = layout(runtime.scene)
+    spans = layout(runtime.scene)
     made = Keyframe(name=STATE_KEYFRAME, time=world.time)
     for field, name in _COORDINATES.items():
-        rows = [getattr(runtime.sim, name)[runtime.q_slice(slot.joint)] for slot in slots]
+        rows = [getattr(runtime.sim, name)[runtime.q_slice(span.joint)] for span in spans]
         setattr(made, field, np.concatenate([np.zeros(0), *rows]))
     for field, name in _VELOCITIES.items():
-        rows = [getattr(runtime.sim, name)[runtime.v_slice(slot.joint)] for slot in slots]
+        rows = [getattr(runtime.sim, name)[runtime.v_slice(span.joint)] for span in spans]
         setattr(made, field, np.concatenate([np.zeros(0), *rows]))
     if runtime.control.size:
         made.ctrl, made.act = runtime.control, runtime.activation
@@ -92,25 +92,25 @@ def take_state(scene: Scene) -> Keyframe | None:
     return found[0] if found else None
 
 
-def read_state(world: WorldRuntime, state: Keyframe, slots: list[Slot], links: list[object]) -> None:
+def read_state(world: WorldRuntime, state: Keyframe, spans: list[JointSpan], links: list[object]) -> None:
     """Give a World the state of a keyframe.
 
     Args:
         world: the World.
         state: the keyframe.
-        slots: whose coordinates it holds, in its order, with joints of the World's description.
+        spans: whose coordinates it holds, in its order, with joints of the World's description.
         links: whose forces it holds, in its order.
     """
     runtime = world._live()
     sim = runtime.sim
     for field, name in _COORDINATES.items():
         numbers = getattr(state, field)
-        for slot in slots if numbers.size else ():
-            getattr(sim, name)[runtime.q_slice(slot.joint)] = numbers[slot.q_start :][: slot.q_count]
+        for span in spans if numbers.size else ():
+            getattr(sim, name)[runtime.q_slice(span.joint)] = numbers[span.q_start :][: span.q_count]
     for field, name in _VELOCITIES.items():
         numbers = getattr(state, field)
-        for slot in slots if numbers.size else ():
-            getattr(sim, name)[runtime.v_slice(slot.joint)] = numbers[slot.v_start :][: slot.v_count]
+        for span in spans if numbers.size else ():
+            getattr(sim, name)[runtime.v_slice(span.joint)] = numbers[span.v_start :][: span.v_count]
     _read_controls(runtime, state)
     for link, wrench in zip(links, state.link_force, strict=False):
         runtime.persistent_wrench[runtime.link_body[id(link)]] = wrench

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readings of all sensors of a compiled world: one array, which the stages of sensors write.
 
-Readings are of the present state and are made when they are asked for; see `step/sensing.py`. Noise is added
+Readings are of the present state and are made on request; see `step/sensing.py`. Noise is added
 where the World has a seed for it (`step/sensor_noise.py`), and readings are clipped to the cut-off.
 """
 

@@ -362,7 +362,7 @@ class SensorCollection(NamedCollection[Sensor]):
     def add_function(
         self, name: str, function: SensorFunction | Kernel, dim: int = 1, **works_on: Unpack[WorksOn]
     ) -> FunctionSensor:
-        """A sensor whose readings a function or kernel of yours makes when they are asked for; at any time.
+        """A sensor whose readings a function or kernel of yours makes on request, at any time.
 
         A function gets the World and returns `dim` numbers; an error in it reaches the caller who reads. A
         kernel (`worldline.kernel`) writes them to `reading`, and is read in batches of worlds in lanes too.

@@ -25,7 +25,7 @@ class StepOptions(Options):
 
     Args:
         n: number of steps.
-        profile: measure the stages of the last step; `World.last_step_profile` tells.
+        profile: measure the stages of the last step; see `World.last_step_profile`.
 
     Example:
         >>> from worldline import simulation as sx

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Report of the last step: convergence, clamped commands, active limits, contacts.
 
-Everything is read from the arrays a step leaves behind, when asked for; steps cost nothing more.
+Everything is read from the arrays a step leaves behind, on request; steps cost nothing more.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class BreakEvent(NamedTuple):
         joint: the joint of the World; None for an equality constraint.
         frame: number of the step in which it broke.
         time: end of that step [s].
-        force: what it pulled with then [N]; generalized force of joints and tendons held equal.
+        force: what it pulled with then [N]; generalized force of joints and tendons kept equal.
         torque: what it twisted with then [N m].
     """
 
@@ -126,7 +126,7 @@ class StepReport:
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
             the least-squares compromise. So are closures, joints of the World and hard equality constraints
-            that the end of the step leaves open by more than 1e-8; `LoopClosure.compute_residual` tells by
+            that the end of the step leaves open by more than 1e-8; `LoopClosure.compute_residual` returns by
             how much. Contacts that friction locks against each other have a larger
             regularizer, a hundredth or a tenth of the inverse inertia they see, and count alike.
         worst: where to look when a step has not converged and `unmet` is empty: the pair of bodies in contact
@@ -134,9 +134,9 @@ class StepReport:
         iterations: most iterations that an island took: Newton steps, sweeps or pivots.
         islands: groups of bodies that were solved apart.
         unconverged_islands: how many of them have a residual above 0.01, in positions or in velocities.
-        substituted_islands: solutions by another method, because the one asked for did not converge: Newton's
+        substituted_islands: solutions by another method, because the requested one did not converge: Newton's
             method after pivoting, sequential impulses or sweeps over rows after Newton's method.
-        jammed_islands: islands of overlapping bodies that friction locks: no velocity obeys Coulomb's law and
+        locked_islands: islands of overlapping bodies that friction locks: no velocity obeys Coulomb's law and
             parts all contacts as fast as they should, or no method finds it. Their overlap is removed by a
             displacement with a quarter or a sixteenth of the friction, their velocities have no penetration
             recovery and all of their friction.
@@ -155,7 +155,7 @@ class StepReport:
         clamped_actuators: names of actuators whose control or force was at its bound.
         broken: names of joints and equality constraints that broke in this step.
         pairs: contacts by pair of bodies.
-        substitutions: options that were resolved to something else than was asked for.
+        substitutions: options that were resolved to something else than was requested.
         failure: why the last step that was tried failed; None when it went well.
         notes: what the World does that its user may not expect: bodies whose inertia is assumed because they
             have neither an inertia nor collision shapes, loop closures that are only measured, and a
@@ -171,7 +171,7 @@ class StepReport:
     islands: int
     unconverged_islands: int
     substituted_islands: int
-    jammed_islands: int
+    locked_islands: int
     weakened_islands: int
     methods: dict[str, int]
     rows: int
@@ -207,7 +207,7 @@ class StepReport:
         if self.worst:
             lines.append(f"approach fastest: {self.worst}")
         if self.weakened_islands:
-            lines.append(f"less friction than asked for: {self.weakened_islands} islands")
+            lines.append(f"less friction than given: {self.weakened_islands} islands")
         if self.dropped_contacts:
             lines.append(f"no room for {self.dropped_contacts} contacts")
         if self.dropped_contact_events:
@@ -240,7 +240,7 @@ def step_report(world: WorldRuntime) -> StepReport:
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),
         substituted_islands=int(counter[t.SUBSTITUTED]),
-        jammed_islands=int(counter[t.JAMMED]),
+        locked_islands=int(counter[t.JAMMED]),
         weakened_islands=int(counter[t.WEAKENED]),
         methods=_methods(counter),
         rows=int(counter[t.ALL_ROWS]),
@@ -400,7 +400,7 @@ def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
 
 
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
-    """Joints whose drive asked for more than its effort limit."""
+    """Joints whose drive requested more than its effort limit."""
     lower, upper = runtime.model.joint_effort_lower, runtime.model.joint_effort_limit
     passive = runtime.passive_forces() - gravity_compensation(runtime.model, runtime.sim.start_q.copy())
     drive = runtime.sim.tau - passive

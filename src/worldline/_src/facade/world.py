@@ -170,7 +170,7 @@ class World(KnownNames):
     Args:
         time_step: [s], positive.
         gravity: [m/s^2], (3,); (0, 0, -9.81) when None.
-        differentiable: whether derivatives of steps may be asked for; see `get_step_derivatives`.
+        differentiable: whether derivatives of steps may be requested; see `get_step_derivatives`.
         rigid_body_solver: method for free rigid bodies.
         multibody_options: how multibodies are integrated.
         contact_solver_method: how constraints are solved.
@@ -178,8 +178,8 @@ class World(KnownNames):
         compute_accelerator_policy: where work may run.
         deactivation_options: when resting islands fall asleep.
         dtype: scalar of all arrays; float64 is what there is.
-        strict_solver_resolution: refuse to step where another method would stand in for one that was asked
-            for; see `resolved_configuration`.
+        strict_solver_resolution: refuse to step where another method would stand in for the requested one;
+            see `resolved_configuration`.
         divergence_policy, divergence_limit: what happens when a step diverges, and beyond which coordinate,
             velocity, acceleration or activation it has (SI units).
         contact_sweeps: sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.
@@ -410,7 +410,7 @@ class World(KnownNames):
         Args:
             path: the file, or its `file://` URI.
             read_options: how it is read.
-            options: of the World; those the file asks for when None.
+            options: of the World; those the file requests when None.
 
         Raises:
             SceneError: everything that is wrong with the file.
@@ -435,8 +435,8 @@ class World(KnownNames):
         """A description with all objects, the options and the state; a copy.
 
         State is the keyframe `worldline:state`: coordinates, velocities, commands, controls of actuators,
-        held forces and time, to the last bit. The number of steps, one-shot forces and accelerations belong
-        to the run and stay here; `save_binary` keeps those too.
+        persistent wrenches and time, to the last bit. The number of steps, one-shot forces and
+        accelerations belong to the run and stay here; `save_binary` keeps those too.
         """
         return loading.to_scene(self)
 
@@ -572,7 +572,7 @@ class World(KnownNames):
             log.start(int(runtime.sim.clock.item(0)))
 
     def _ready(self) -> Runtime:
-        """In simulation mode, compiled, and with all that is asked for available."""
+        """In simulation mode, compiled, and with all that is requested available."""
         self._require_no_edit("a step")
         if not self._simulating:
             self.validate_topology()
@@ -718,7 +718,7 @@ class World(KnownNames):
 
     strict_solver_resolution: Quantity[bool, bool] = option(
         "strict_solver_resolution",
-        """Whether only the methods that were asked for may run.
+        """Whether only the requested methods may run.
 
         `contact_solver_method` then solves islands of any size, also those that another method would solve
         faster or in less memory, and no other method is tried where it does not converge. What has no such
@@ -827,7 +827,7 @@ class World(KnownNames):
 
     @property
     def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
-        """What was asked for, what a step makes of it, and why."""
+        """What was requested, what a step makes of it, and why."""
         return requirements.resolved_configuration(self)
 
     # ---- objects by kind, name and number
@@ -1128,7 +1128,7 @@ class World(KnownNames):
     )
     rigid_body_control_vector = _whole_vector(
         "rigid_body_control_vector",
-        "Held torque, then force of every rigid body, world axes, (num_rigid_body_efforts,).",
+        "Persistent torque, then force of every rigid body, world axes, (num_rigid_body_efforts,).",
         control=True,
         rigid_only=True,
     )
@@ -1210,7 +1210,7 @@ class World(KnownNames):
         """Take everything a keyframe of the scene holds.
 
         That is coordinates, velocities, the time if it has one, controls and activations of actuators, poses
-        of mocap bodies, commands, targets and held forces; what it leaves open is as at the start.
+        of mocap bodies, commands, targets and persistent wrenches; what it leaves open is as at the start.
         """
         keyframes.apply(self, name)
 
@@ -1404,7 +1404,7 @@ class World(KnownNames):
     def energy_ledger(self) -> EnergyLedger:
         """Where the kinetic energy of the last step came from and went to, by cause [J].
 
-        For the semi-implicit families. Costs several times a step when asked for, nothing otherwise.
+        For the semi-implicit families. Costs several times a step on request, nothing otherwise.
 
         Example:
             >>> from worldline import simulation as sx
@@ -1457,7 +1457,7 @@ class World(KnownNames):
         Args:
             options: margin, largest number of contacts, see `worldline.collision.CollisionOption`; or a
                 `CollisionQueryOptions`, the same as `include`.
-            include: which pairs to tell, of those found; all when None.
+            include: which pairs to report, of those found; all when None.
 
         Example:
             >>> from worldline import simulation as sx
@@ -1817,7 +1817,7 @@ class World(KnownNames):
         changed since the step. Rows and columns of state are tangents, as `state.difference` has them: a
         displacement for every degree of freedom, rotations in body axes, then velocities, then activations
         of actuators. Derivatives are exact for the contacts and rows that the step had, with their sides;
-        `check_derivatives` tells where a small change leads to others. The other modes of
+        `check_derivatives` finds where a small change leads to others. The other modes of
         `contact_gradient_mode` change derivatives of contacts for optimisers.
 
         Example:
@@ -1897,7 +1897,7 @@ class World(KnownNames):
             lower_bound, upper_bound: kept for optimisers; steps do not look at them.
 
         These columns come from dual numbers. A parameter that decides which stages a step has is differenced
-        on a copy of the World; `provenance` tells. Clones have the same parameters; files do not keep them.
+        on a copy of the World; see `provenance`. Clones have the same parameters; files do not keep them.
 
         Example:
             >>> from worldline import simulation as sx
@@ -2059,7 +2059,7 @@ class World(KnownNames):
         step then returns to Python once in every evaluation, and islands, laws and solvers work on what the
         detector found. Its contacts are as good as it is: Coal gives one point for a pair of shapes, so a box
         that stands on one of them tips over. Clones have it too; batches step on threads, and files and
-        derivatives refuse it. Queries such as `contacts` of a World still tell the contacts of the step;
+        derivatives refuse it. Queries such as `contacts` of a World still report the contacts of the step;
         those about distances, rays and overlaps are native.
 
         Example:
@@ -2189,7 +2189,7 @@ class World(KnownNames):
             raise OperationError(f"{what} is not possible within edit(); leave the block first")
 
     def _configuration_changed(self) -> None:
-        """Look again before the next step whether all that is asked for is available."""
+        """Look again before the next step whether all that is requested is available."""
         self._checked = self._validated = False
         self._layout_edits += 1
 

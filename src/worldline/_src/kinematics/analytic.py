@@ -131,7 +131,7 @@ def _family(chain: ScrewChain, point: Array | None) -> tuple[str, Rule | None] |
 class AnalyticIk(FixedAttributes):
     """Inverse kinematics in closed form, for arms whose geometry has one.
 
-    The geometry is found from the axes of the joints, in any pose of the base and of joints that are held:
+    The geometry is found from the axes of the joints, in any pose of the base and of fixed joints:
 
     - "6R spherical wrist" and "6R spherical shoulder": three axes at one end meet in a point, the others are
       anyhow; 8 branches;
@@ -142,7 +142,7 @@ class AnalyticIk(FixedAttributes):
 
     Axes that nearly meet, by rounded numbers of a file, count as meeting; Newton's method finds the last
     digits with the axes as they are. An arm of seven joints without a spherical shoulder and wrist often has
-    a closed form when one joint is held: name the others by `joints`.
+    a closed form when one joint is fixed: name the others by `joints`.
 
     Args:
         subject: a World or a Model.
@@ -177,7 +177,7 @@ class AnalyticIk(FixedAttributes):
         model = self._subject.model
         self._task, self._row = task, row_of(self._subject, task, self._subject.coordinates())
         if (task.weight <= 0.0).any():
-            raise ArgumentError("analytic inverse kinematics meets all axes: weights must be positive")
+            raise ArgumentError("analytic inverse kinematics satisfies all axes: weights must be positive")
         columns = columns_of(self._subject, [self._row], joints)
         problem = IkProblem(model, columns, [self._row], *bounds_of(model, False))
         self._dofs, self._coordinates = np.array(columns), problem.coordinate_of(np.array(columns))
@@ -225,7 +225,7 @@ class AnalyticIk(FixedAttributes):
         return chain, (X[:3] if isinstance(self._task, PositionTask) else None)
 
     def _at(self, q: Array) -> tuple[ScrewChain, Array | None]:
-        """The chain for the held coordinates of q, made anew only when they changed."""
+        """The chain for the fixed coordinates of q, made anew only when they changed."""
         held = q.copy()
         held[self._coordinates] = 0.0
         if self._known is None or not np.array_equal(self._known[0], held):
@@ -316,7 +316,7 @@ class AnalyticIk(FixedAttributes):
         Args:
             target: pose, 4x4 or 7 numbers, or position (3,), in the reference of the task; that of the task
                 when None.
-            start: coordinates of the whole model: joints that are held stay there, and angles that do not
+            start: coordinates of the whole model: fixed joints stay there, and angles that do not
                 matter in a singular pose; the present ones by default.
             elbow_angle: see the method of that name [rad]; that of the start when None. For seven joints
                 only.

@@ -58,8 +58,8 @@ _commands = shared_keywords(Commanded, joints=None, posture=None, posture_stiffn
 class TaskController(Commander):
     """What controllers of joint forces for tasks have: a World, tasks, and the joints that are commanded.
 
-    Other joints of the same tree are taken as held: command them too, or lock them. Joints that are commanded
-    need the actuator type FORCE.
+    Other joints of the same tree are assumed not to accelerate: command them too, or lock them. Joints that
+    are commanded need the actuator type FORCE.
     """
 
     _what = "a controller of forces"

@@ -38,7 +38,7 @@ class DifferentialIk(Commander):
 
     Args:
         subject: a World or a Model.
-        tasks: what is asked, by priority and traded off by weights; goals can be changed by `set_task`.
+        tasks: the goals, by priority and traded off by weights; goals can be changed by `set_task`.
         joints: what may move, as in `solve_ik`.
         gain: share of an error that is removed in a second [1/s]; with 1 / time_step in one step.
         damping: what a velocity costs: larger is slower and calmer near singular poses.

@@ -94,7 +94,7 @@ def lexicographic_least_squares(levels: Sequence[Level], low: Array, high: Array
 
     Each level is a quadratic program over what the levels above leave free: the null space of their
     equations, and their inequalities relaxed by what they had to be violated [Kanoun 2011; Escande 2014].
-    Bounds hold in all of them. x is 0, moved into the bounds, where no level asks for more.
+    Bounds hold in all of them. x is 0, moved into the bounds, where no level requests more.
     """
     n = len(low)
     x = np.clip(np.zeros(n), low, high)

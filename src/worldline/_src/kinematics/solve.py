@@ -141,7 +141,7 @@ def solve_ik(
 
     Args:
         subject: a World or a Model. Nothing in it changes; `IkResult.apply` writes the answer into a World.
-        tasks: what is asked; where they cannot all be met tasks of a lower priority number come first, and
+        tasks: the goals; where they cannot all be met tasks of a lower priority number come first, and
             tasks of one priority are traded off by their weights.
         joints: what may move: joints or a Multibody of a World, labels or indices of joints of a Model. By
             default all joints that a task depends on, free ones included, but not those of kinematic bodies.
@@ -159,8 +159,9 @@ def solve_ik(
             joints may move unless `joints` says otherwise.
 
     Returns:
-        The best coordinates found, and a report of every task and of every method. A task that is not met is
-        tried alone, so that the report tells a target out of reach from tasks that contradict each other.
+        The best coordinates found, and a report of every task and of every method. A task that is not met
+        is tried alone, so that the report distinguishes a target out of reach from tasks that contradict
+        each other.
 
     Example:
         >>> import numpy as np
@@ -193,7 +194,7 @@ def solve_ik(
     if needs_hierarchy(given) or method == "hierarchical":
         if method not in ("auto", "hierarchical"):
             raise ArgumentError(
-                f"method '{method}' knows neither priorities nor bounds of distances and manipulability; "
+                f"method '{method}' supports neither priorities nor bounds of distances and manipulability; "
                 "use 'hierarchical' or 'auto'"
             )
         return _solve_hierarchy(chosen, given, joints, start, limits, max_iterations, max_restarts, seed)

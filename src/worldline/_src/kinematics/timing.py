@@ -61,7 +61,7 @@ class Trajectory(FixedAttributes):
         """Coordinates ([n,] joint_coord_count), velocities and accelerations ([n,] joint_dof_count) at times.
 
         Args:
-            t: a time [s] or (n,) of them; before the start and after the end the ends are held.
+            t: a time [s] or (n,) of them; before the start and after the end the end values.
         """
         at = operand(t, (), "time of a trajectory")
         if not np.isfinite(at).all():

@@ -27,7 +27,7 @@ class LcpClass(NamedTuple):
         positive_definite: x A x > 0 for all x but zero.
         positive_semidefinite: x A x >= 0 for all x, up to rounding.
         p_matrix: All principal minors are positive, so that a solution exists and is unique whatever b;
-            None when the matrix is too large to tell and is not positive definite.
+            None when the matrix is too large to decide and is not positive definite.
         rank: Numerical rank of A.
     """
 

@@ -158,7 +158,7 @@ def is_plain_body(mass: float, inertia: Array) -> bool:
     """Whether a body obviously has these; `check_body` finds the words for what it does not.
 
     Moments obey all rules when the second moments of mass, half the trace less the inertia, are positive
-    definite, which the leading minors of that matrix tell.
+    definite, which the leading minors of that matrix decide.
     """
     (a, d, e), (d2, b, f), (e2, f2, c) = inertia.tolist()
     if mass == 0.0:

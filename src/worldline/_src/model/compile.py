@@ -92,7 +92,7 @@ def compile_arenas(model: Model) -> Arenas:
 
 
 class ConstantViews(dict[str, np.ndarray]):
-    """Fields of the index and constant arenas by name, each cut from its arena when first asked for."""
+    """Fields of the index and constant arenas by name, each cut from its arena on first use."""
 
     def __init__(self, arenas: Arenas) -> None:
         self._arenas = arenas

@@ -29,16 +29,16 @@ class Equalities(Table):
     body_a: np.ndarray
     """First body of CONNECT and WELD, -1 for the world; also -1 where there is none."""
     X_a: Array
-    """What is held, in the first body, position [m] and xyzw, shape (n, 7)."""
+    """Frame of the first body, position [m] and xyzw, shape (n, 7)."""
     body_b: np.ndarray
     X_b: Array
-    """What is held, in the second body, shape (n, 7)."""
+    """Frame of the second body, shape (n, 7)."""
     torque_scale: Array
     """Weight of the rotation of WELD against its translation [m]."""
     first: np.ndarray
     """Joint or tendon that follows, -1 for CONNECT and WELD."""
     second: np.ndarray
-    """Joint or tendon that leads, -1 for none: the first is held still."""
+    """Joint or tendon that leads, -1 for none: the first does not move."""
     polynomial: Array
     """First as a polynomial of second, both from the start, constant first, shape (n, 5)."""
     data: list[tuple[float, ...]]

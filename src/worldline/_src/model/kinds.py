@@ -65,7 +65,7 @@ class ShapeFlags(IntFlag):
     COLLIDES = 1
     """It can touch something: its collision group or its mask is not empty."""
     DECOMPOSED = 2
-    """Its mesh is asked to be cut into convex parts."""
+    """Its mesh is to be cut into convex parts."""
     SURFACE = 4
     """Its mesh touches by its triangles."""
 

@@ -192,7 +192,7 @@ class Model:
     """[m/s^2], world axes."""
     world_count: int = 1
     time_step: float = 0.001
-    """Time step a scene asks for [s]."""
+    """Time step a scene requests [s]."""
     shapes: Shapes | None = None
     """Shapes on bodies and on the world; None when there are none."""
     assets: Assets = field(default_factory=Assets)
@@ -200,7 +200,7 @@ class Model:
 
     # of the scene the model was built from; None for a model that was built by code
     option: SimulateOption | None = None
-    """Solver, integrator and switches a scene asks for."""
+    """Solver, integrator and switches a scene requests."""
     actuators: Actuators | None = None
     tendons: Tendons | None = None
     joint_forces: JointForces | None = None

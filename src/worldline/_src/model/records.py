@@ -124,7 +124,7 @@ class JointDofConfig:
         )
 
     def mode(self) -> ActuatorMode:
-        """The drive mode: what was asked for, else what the gains imply."""
+        """The drive mode: what was requested, else what the gains imply."""
         if self.actuator_mode is not None:
             return ActuatorMode(self.actuator_mode)
         position, velocity = self.target_ke > 0.0, self.target_kd > 0.0

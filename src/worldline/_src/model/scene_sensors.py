@@ -32,7 +32,7 @@ _REPORT = {
     "tangent": (ContactReport.TANGENT, 3),
 }
 CONTACT_PARTS = tuple(_REPORT.values())
-"""What a contact sensor may tell of a contact, with its count of numbers, in the order of the reading."""
+"""What a contact sensor may report of a contact, with its count of numbers, in the order of the reading."""
 _OBJECTS = {
     "link_inertia": (ObjectKind.INERTIA, "body"),
     "link": (ObjectKind.BODY, "body"),
@@ -332,7 +332,7 @@ def _follows(camera: Camera) -> str:
     """Why a camera has no fixed pose in its body; empty when it has."""
     turning = camera.rotation_track in (RotationTrack.FixedWorld, RotationTrack.LookAtLink)
     if turning or camera.position_track is PositionTrack.FixedWorld:
-        return f"camera '{camera.name}' follows something; sensors know fixed cameras only"
+        return f"camera '{camera.name}' follows something; sensors support fixed cameras only"
     return ""
 
 

@@ -177,8 +177,8 @@ def pair_table(world: World, index: SceneIndex) -> ContactPairs:
 def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
     """Pairs of bodies that never touch, -1 for the world, lower first, shape (k, 2).
 
-    These are pairs that the scene names, and two bodies held together by a solved loop closure or by a joint
-    of the world, which touch no more than parent and child of a tree do. What is held to the world itself
+    These are pairs that the scene names, and two bodies connected by a solved loop closure or by a joint
+    of the world, which touch no more than parent and child of a tree do. What is fixed to the world itself
     still touches the world's shapes, and joints that can break keep the contacts of their bodies, which need
     them afterwards.
     """

@@ -160,7 +160,7 @@ class ArticulationView(FixedAttributes):
         return range(int(joints[0]), int(joints[-1]) + 1)
 
     def _signature(self, joints: range, j: int) -> tuple[Any, ...]:
-        """What must be equal in articulations that are alike: not labels that tell no joints apart."""
+        """What must be equal in articulations that are alike: not labels that do not distinguish joints."""
         m = self.model
         above = [k for k in joints if m.joint_child[k] == m.joint_parent[j]]
         label = _last_part(m.joint_label[j])

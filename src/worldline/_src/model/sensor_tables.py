@@ -53,7 +53,7 @@ class ObjectKind(IntEnum):
 
 
 class ContactReport(IntFlag):
-    """What a contact sensor tells of every contact, in this order."""
+    """What a contact sensor reports of every contact, in this order."""
 
     FOUND = 1
     FORCE = 2
@@ -90,7 +90,7 @@ class Sensors(Table):
     """Pose of an inertial unit in its body, else the identity, shape (n, 7)."""
     inertial: Array
     """Rotations of the inertial frames of object and reference in their bodies, xyzw, shape (n, 2, 4); the
-    identity where they are not asked for."""
+    identity where they are not requested."""
     lens: Array
     """Of a camera: focal lengths and centre of the image [pixels], shape (n, 4)."""
     ray_start: np.ndarray

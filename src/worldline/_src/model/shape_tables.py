@@ -143,7 +143,7 @@ class ContactPairs(Table):
 
 
 class Assets:
-    """Meshes and height fields that shapes refer to by index, loaded when they are asked for.
+    """Meshes and height fields that shapes refer to by index, loaded on request.
 
     Attributes:
         mesh_label: Names of the meshes.

@@ -51,6 +51,14 @@ class ActivationKind(IntEnum):
     MOTOR = 8
 
 
+EXACT_ACTIVATIONS = (ActivationKind.FILTER_EXACT, ActivationKind.CURRENT, ActivationKind.MOTOR)
+"""Activations that advance by tau (1 - exp(-h / tau)) times their rate."""
+CURRENT_ACTIVATIONS = (ActivationKind.CURRENT, ActivationKind.MOTOR)
+"""Currents: the force depends on the velocity through the voltage that it induces."""
+MOTOR_ACTIVATIONS = (ActivationKind.MOTOR,)
+"""Motors, whose gain and bias hold the constants of the motor and not those of a force law."""
+
+
 class Table(Lockable):
     """Read-only arrays with one row a label."""
 

@@ -24,7 +24,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.box_qp import solve_box_qp
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
-from worldline._src.optimize.results import Iteration, Progress, TrajectoryResult, check_run, tell
+from worldline._src.optimize.results import Iteration, Progress, TrajectoryResult, check_run, report_iteration
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 _STEPS = 0.5 ** np.arange(12)
@@ -188,7 +188,7 @@ def ilqr(world: World, actions: VectorLike, cost: Cost, **keywords: Unpack[Shoot
         cost: what to minimise.
         controls: names of the controls that are actions, as in `StepDerivatives.control_names`, with or
             without index; those of actuators when None, and all where there are no actuators.
-        steps_per_action: steps of the World for which an action is held.
+        steps_per_action: steps of the World for which an action is applied.
         lower, upper: bounds of actions, a number or (m,).
         iterations: the most to make.
         tolerance: ends when an iteration gains less than this share of the cost.
@@ -305,7 +305,7 @@ class RecedingHorizon(KnownNames):
 
 
 class _Run(NamedTuple):
-    """When to stop, and whom to tell."""
+    """When to stop, and where to report."""
 
     iterations: int
     tolerance: float
@@ -378,7 +378,7 @@ def _improve(solver: _Solver, u: Array, states: VectorLike | None, run: _Run) ->
         now = after
         mu = 0.0 if mu <= _LEAST else mu / _FACTOR
         history.append(Iteration(number, now.cost, float(np.abs(now.gap).max(initial=0.0)), taken, mu))
-        tell(progress, history[-1])
+        report_iteration(progress, history[-1])
         if taken == 1.0 and open_gap < 1e-9 and abs(gain) <= tolerance * (1e-12 + abs(now.cost)):
             message, converged = "converged", True
             break

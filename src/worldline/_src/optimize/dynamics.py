@@ -25,7 +25,7 @@ class SteppedWorld:
     """A clone of a World, stepped from given states with given actions.
 
     States are vectors of `World.state_space()`; differences of states are tangents. Actions are the chosen
-    numbers of `World.control_space()`, held for `repeat` steps; the others stay as the World has them.
+    numbers of `World.control_space()`, constant for `repeat` steps; the others stay as the World has them.
 
     Attributes:
         state_names: of tangents, (n,).

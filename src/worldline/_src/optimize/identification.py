@@ -25,7 +25,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.optimize.costs import Weights
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.optimize.parameters import ParameterVector
-from worldline._src.optimize.results import Iteration, Progress, axes_of, check_run, tell
+from worldline._src.optimize.results import Iteration, Progress, axes_of, check_run, report_iteration
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 _DAMPING, _MOST, _FACTOR = 1e-3, 1e9, 4.0
@@ -136,7 +136,7 @@ class _Problem:
         return np.concatenate(low), np.concatenate(high)
 
     def evaluate(self, first_states: Array, derive: bool) -> _Fit:
-        """States from the beginnings of windows, and their equations if asked for."""
+        """States from the beginnings of windows, and their equations on request."""
         system, n, p = self.system, self.system.tangents, len(self.vector.names)
         fitted = np.empty_like(self.y)
         cost, H, g, windows = 0.0, np.zeros((p, p)), np.zeros(p), []
@@ -259,7 +259,7 @@ def identify(
             break
         fit = problem.evaluate(x0, True)
         history.append(Iteration(number, fit.cost, 0.0, 1.0, damping))
-        tell(progress, history[-1])
+        report_iteration(progress, history[-1])
         if gain <= tolerance * fit.cost or fit.cost <= _EXHAUSTED * first_cost:
             converged = True
             break

@@ -35,7 +35,7 @@ Progress = bool | Callable[[Iteration], object]
 
 
 def check_run(iterations: int, tolerance: float, progress: Progress) -> None:
-    """Check when an optimiser is to stop, and whom it tells."""
+    """Check when an optimiser stops, and where it reports."""
     if values.count(iterations, "iterations") < 0:
         raise ArgumentError(f"iterations must not be negative, got {iterations}")
     values.non_negative(tolerance, "tolerance")
@@ -43,7 +43,7 @@ def check_run(iterations: int, tolerance: float, progress: Progress) -> None:
         values.flag(progress, "progress")
 
 
-def tell(progress: Progress, made: Iteration) -> None:
+def report_iteration(progress: Progress, made: Iteration) -> None:
     """Report an iteration: to a function, or in a line."""
     if callable(progress):
         progress(made)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rollouts as a differentiable function of PyTorch; PyTorch is imported when it is asked for."""
+"""Rollouts as a differentiable function of PyTorch; PyTorch is imported on first use."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float) -> int:
     with av.open(str(path), "w", format="mp4") as file:
         stream: Any = None
         for frame in frames:
-            # the format wants even sides
+            # the format requires even sides
             frame = frame[: frame.shape[0] // 2 * 2, : frame.shape[1] // 2 * 2]
             if stream is None:
                 stream = file.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000))

@@ -22,7 +22,7 @@ SUN = np.array([0.5, -0.7, 1.5])
 """Where the sun is unless a light of the scene says so."""
 SHADOW_PIXELS = 1024
 _SOFT = ((-0.6, -0.6), (0.6, -0.6), (-0.6, 0.6), (0.6, 0.6))
-"""Where the shade is asked about, in pixels of the sun."""
+"""Where the shade is computed, in pixels of the sun."""
 
 
 class SunView(NamedTuple):

@@ -13,7 +13,7 @@ from worldline._src.named_tuple import NamedTuple
 
 
 class Picture(NamedTuple):
-    """A picture of a World: colours, distances and what is where; None for what was not asked for.
+    """A picture of a World: colours, distances and what is where; None for what was not requested.
 
     Attributes:
         rgb: colours, (height, width, 3) bytes, the upper row first.

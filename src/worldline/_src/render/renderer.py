@@ -4,7 +4,7 @@
 
 A renderer builds its actors once and only moves them afterwards. It reads coordinates of the World and
 changes nothing in it. Colours are drawn at twice the size and averaged; depth and segmentation are drawn
-once, at the size asked for, so that no pixel mixes two shapes.
+once, at the requested size, so that no pixel mixes two shapes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Renderer(NotCopied, KnownNames, Closing):
 
     Args:
         world: what to draw.
-        width, height: of the pictures [pixels]; those a camera asks for, or 640 x 480, when None.
+        width, height: of the pictures [pixels]; those a camera requests, or 640 x 480, when None.
         groups: visibility groups that are shown.
         shadows: whether the sun casts shadows.
 
@@ -331,7 +331,7 @@ def render(
     Args:
         world: what to draw.
         camera: name or index of a camera of the scene, a `LookAt`, or None for one that has all in view.
-        width, height: of the picture [pixels]; those the camera asks for, or 640 x 480, when None.
+        width, height: of the picture [pixels]; those the camera requests, or 640 x 480, when None.
         rgb, depth, segmentation: what the picture holds.
         groups: visibility groups that are shown.
         shadows: whether the sun casts shadows.

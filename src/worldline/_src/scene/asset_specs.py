@@ -88,13 +88,13 @@ class MeshSource(Variant):
         using_meshes: Iterable[str] | None = None,
         acd: bool | None = None,
     ) -> MeshSource:
-        """A file, all of it or the named parts; `acd` asks for a convex decomposition."""
+        """A file, all of it or the named parts; `acd` requests a convex decomposition."""
         return MeshSource._make("path", **locals())
 
     @case(Named({"acd": bool}, data=Nested(MeshData), acd=FLAG))
     @staticmethod
     def buffer(data: MeshData, acd: bool | None = None) -> MeshSource:
-        """Triangles in memory; `acd` asks for a convex decomposition."""
+        """Triangles in memory; `acd` requests a convex decomposition."""
         return MeshSource._make("buffer", **locals())
 
 

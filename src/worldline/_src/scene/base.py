@@ -90,7 +90,7 @@ def field(
 
 
 def value(kind: Kind[Any, Any], default: Any, doc: str) -> Any:
-    """A field of a kind, with its default; where other types are accepted, `field` tells type checkers."""
+    """A field of a kind, with its default; `field` states other types that are accepted."""
     return field(default=default, converter=kind, doc=doc)
 
 

@@ -24,7 +24,7 @@ from worldline._src.scene.texts import LABEL, Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
 
 LEAST_INERTIA = 1e-24
-"""Least mass [kg] and moment of inertia [kg m^2] other than zero that a step can tell from rounding."""
+"""Least mass [kg] and moment of inertia [kg m^2] other than zero that a step distinguishes from rounding."""
 _ROUNDING = 1e-15
 """Moments that are smaller than this share of the largest are what rounding leaves of none."""
 
@@ -165,7 +165,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         return "type(v) is list and not v"
 
     def identical(self, a: list[Link], b: list[Link]) -> bool:
-        # only asked of defaults, which have no children
+        # only used for defaults, which have no children
         return not a and not b
 
     def has_names(self) -> bool:

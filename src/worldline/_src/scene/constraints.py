@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Equality constraints: points held together or on paths, poses welded, joints and tendons coupled."""
+"""Equality constraints: coincident points, points on paths, poses welded, joints and tendons coupled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SITE = Ref("site")
 
 
 class ConnectConstraintType(Variant):
-    """Which two points are held together."""
+    """Which two points coincide."""
 
     @case(Named(("link_b",), link_a=_LINK, link_b=_LINK, anchor=VECTOR3))
     @staticmethod

@@ -347,7 +347,7 @@ class JointKind(NamedTuple):
     public: str
     """Its name in `worldline.simulation`."""
     sizes: tuple[int, int] | None
-    """Coordinates and velocities; None where `count` tells those of each joint."""
+    """Coordinates and velocities; None where `count` gives those of each joint."""
     axes: int = 0
     """How many of `axis` and `axis2` it needs."""
     is_turn: bool = False
@@ -361,7 +361,7 @@ class JointKind(NamedTuple):
     rule: Callable[[Joint, Probe, str], None] = _usual_rule
     """What a valid joint of this type must keep."""
     is_portable: bool = True
-    """Whether formats other than Worldline's own can tell it, at least as a chain of other joints."""
+    """Whether formats other than Worldline's own can express it, at least as a chain of other joints."""
 
 
 JOINTS: Final[dict[JointType, JointKind]] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.scene.actuators import Actuator, activation_count
-from worldline._src.scene.layout import Slot, layout
+from worldline._src.scene.layout import JointSpan, layout
 from worldline._src.scene.vectors import Array
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class KeyframeResize:
         self.world = world
         # without keyframes there is nothing to do, and no need for a sound tree
         needed = bool(world.keyframes)
-        self.slots = layout(world) if needed else []
+        self.spans = layout(world) if needed else []
         self.actuators = list(world.actuators) if needed else []
         self.mocaps = _mocaps(world) if needed else []
         self.links = list(world.hierarchy.links()) if needed else []
@@ -39,19 +39,19 @@ class KeyframeResize:
         world = self.world
         if not world.keyframes:
             return
-        before = {id(slot.joint): slot for slot in self.slots}
-        slots = layout(world)
-        q_before, v_before = _total(self.slots)
+        before = {id(span.joint): span for span in self.spans}
+        spans = layout(world)
+        q_before, v_before = _total(self.spans)
         states = _states(self.actuators)
         for keyframe in world.keyframes:
             for name in ("dof_pos", "dof_target"):
                 old = getattr(keyframe, name)
                 if len(old) == q_before and q_before:
-                    setattr(keyframe, name, self._positions(old, slots, before))
+                    setattr(keyframe, name, self._positions(old, spans, before))
             for name in ("dof_vel", "dof_force", "dof_command", "dof_acceleration"):
                 old = getattr(keyframe, name)
                 if len(old) == v_before and v_before:
-                    setattr(keyframe, name, self._velocities(old, slots, before))
+                    setattr(keyframe, name, self._velocities(old, spans, before))
             keyframe.ctrl = _rows(keyframe.ctrl, self.actuators, world.actuators)
             keyframe.act = _rows(keyframe.act, states, _states(world.actuators))
             drawn = _mocaps(world)
@@ -63,22 +63,22 @@ class KeyframeResize:
             )
             keyframe.link_force = _rows(keyframe.link_force, self.links, list(world.hierarchy.links()))
 
-    def _positions(self, old: Array, slots: list[Slot], before: dict[int, Slot]) -> Array:
+    def _positions(self, old: Array, spans: list[JointSpan], before: dict[int, JointSpan]) -> Array:
         parts = [np.zeros(0)]
-        for slot in slots:
-            was = before.get(id(slot.joint))
-            if was is None or was.q_count != slot.q_count:
-                parts.append(slot.reference())
+        for span in spans:
+            was = before.get(id(span.joint))
+            if was is None or was.q_count != span.q_count:
+                parts.append(span.reference())
             else:
                 parts.append(old[was.q_start : was.q_start + was.q_count])
         return np.concatenate(parts)
 
-    def _velocities(self, old: Array, slots: list[Slot], before: dict[int, Slot]) -> Array:
+    def _velocities(self, old: Array, spans: list[JointSpan], before: dict[int, JointSpan]) -> Array:
         parts = [np.zeros(0)]
-        for slot in slots:
-            was = before.get(id(slot.joint))
-            if was is None or was.v_count != slot.v_count:
-                parts.append(np.zeros(slot.v_count))
+        for span in spans:
+            was = before.get(id(span.joint))
+            if was is None or was.v_count != span.v_count:
+                parts.append(np.zeros(span.v_count))
             else:
                 parts.append(old[was.v_start : was.v_start + was.v_count])
         return np.concatenate(parts)
@@ -108,8 +108,8 @@ def _mocaps(world: World) -> list[Any]:
     return [body for body in world.hierarchy.bodies if body.mocap]
 
 
-def _total(slots: list[Slot]) -> tuple[int, int]:
-    return sum(slot.q_count for slot in slots), sum(slot.v_count for slot in slots)
+def _total(spans: list[JointSpan]) -> tuple[int, int]:
+    return sum(span.q_count for span in spans), sum(span.v_count for span in spans)
 
 
 def _keys(items: list[Any]) -> list[tuple[int, int]]:

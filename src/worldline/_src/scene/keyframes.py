@@ -38,7 +38,7 @@ class Keyframe(Struct):
         converter=Table(4),
         doc="Rotations of the mocap bodies, xyzw, (bodies, 4).",
     )
-    dof_force: Array = field(default=(), converter=_ANY, doc="Held joint efforts, N and N m.")
+    dof_force: Array = field(default=(), converter=_ANY, doc="Persistent joint efforts, N and N m.")
     dof_command: Array = field(default=(), converter=_ANY, doc="Commanded speeds, m/s and rad/s.")
     dof_acceleration: Array = field(
         default=(), converter=_ANY, doc="Commanded accelerations, m/s^2 and rad/s^2."
@@ -49,5 +49,5 @@ class Keyframe(Struct):
     link_force: Array = field(
         default_factory=lambda: np.empty((0, 6)),
         converter=Table(6),
-        doc="Held torque, N m, then force at the centre of mass, N, of every link, world axes, (links, 6).",
+        doc="Persistent torque, N m, and force at the centre of mass, N, of every link, world, (links, 6).",
     )

@@ -32,7 +32,7 @@ _SPECIAL = {JointType.Fixed, JointType.Free, JointType.Ball}
 _UPRIGHT = [0.0, 0.0, 0.0, 1.0]
 
 
-class Slot(NamedTuple):
+class JointSpan(NamedTuple):
     """The coordinates of one joint or free base.
 
     Attributes:
@@ -92,15 +92,15 @@ def _active(joints: list[Joint]) -> list[Joint]:
     return joints
 
 
-def layout(world: World) -> list[Slot]:
+def layout(world: World) -> list[JointSpan]:
     """The coordinates of a scene in the order of a keyframe."""
-    slots: list[Slot] = []
+    spans: list[JointSpan] = []
     q = v = 0
     for link, joint, (q_count, v_count) in moving_joints(world):
-        slots.append(Slot(link, joint, q, q_count, v, v_count))
+        spans.append(JointSpan(link, joint, q, q_count, v, v_count))
         q += q_count
         v += v_count
-    return slots
+    return spans
 
 
 def moving_joints(world: World) -> list[tuple[Link, Joint | FreeJoint, tuple[int, int]]]:

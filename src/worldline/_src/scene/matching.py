@@ -3,8 +3,8 @@
 """Validation of references: the kinds of objects that each may name.
 
 Sums of joint coordinates need joints with one coordinate, readings of a ball joint need a ball joint, and
-tendons lie around spheres and cylinders. The whole scene has to be known for that, so `validate` asks here
-once every name was found to be there.
+tendons lie around spheres and cylinders. The whole scene has to be known for that, so `validate` calls
+these functions once every name was found to be there.
 """
 
 from __future__ import annotations

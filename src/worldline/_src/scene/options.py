@@ -205,9 +205,7 @@ class SimulateOption(Struct):
         default=False, doc="Damp explicitly in the semi-implicit integrator."
     )
     disable_sensors: bool = field(default=False, doc="Sensors read zero.")
-    compute_energy: bool = field(
-        default=False, doc="Energy in each step; a World tells it whenever it is asked."
-    )
+    compute_energy: bool = field(default=False, doc="Energy in each step; a World computes it on request.")
     policy: SimulationPolicy = part(SimulationPolicy, "More choices.")
 
 

@@ -137,7 +137,7 @@ class SimulationPolicy(Struct):
     deactivation: DeactivationOptions = part(DeactivationOptions, "Sleeping.")
     divergence: DivergenceOptions = part(DivergenceOptions, "Diverging states.")
     contact: ContactOptions = part(ContactOptions, "Hard contact.")
-    strict_solver_resolution: bool = field(default=False, doc="Refuse other methods than those asked for.")
+    strict_solver_resolution: bool = field(default=False, doc="Refuse other methods than the requested ones.")
     fixed_layout: bool = field(
         default=False,
         doc="Whether rows have the layout of worlds in lanes, so that a step has their bits.",

@@ -28,7 +28,7 @@ class ObjectType(Variant):
 
 
 class FrameSensorRef(Variant):
-    """The frame in which a sensor tells what it measured."""
+    """The frame in which a sensor reports what it measured."""
 
     local = case(None, "The frame of the measured object itself, as an accelerometer or a gyro does.")
     world = case(None, "The world.")

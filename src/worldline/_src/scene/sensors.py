@@ -62,7 +62,7 @@ class TouchSensor(Sensor):
 
 
 class ContactSensorReport(Struct):
-    """What a contact sensor tells, always in this order."""
+    """What a contact sensor reports, always in this order."""
 
     found: bool = field(default=True, doc="Number of matching contacts (1).")
     force: bool = field(default=False, doc="Force in the contact frame, normal first, N (3).")

@@ -3,7 +3,7 @@
 """All checks of a whole scene.
 
 One walk looks at every field, applies the rules of each object and collects every name and every
-reference; then the references are looked up, and what only the whole scene can tell is checked.
+reference; then the references are looked up, and what depends on the whole scene is checked.
 All problems come together in one error.
 """
 

@@ -3,7 +3,7 @@
 """Values that are one of several named cases, each with its own data.
 
 A variant is made by the static constructor of a case (`ActuatorTarget.joint("elbow")`), never changes which
-case it is, and tells it by `.variant` and `.value`. A class declares a case in one line, `joint =
+case it is, and gives it by `.variant` and `.value`. A class declares a case in one line, `joint =
 case(Ref("joint"), "The coordinates of a joint.")`, or as the decorator of a constructor with arguments of its
 own. In files a case is written by its name in PascalCase: the
 bare name when it has no data, `{"Joint": "elbow"}` with data, and `{"GeomPair": ["a", "b"]}` for a pair.

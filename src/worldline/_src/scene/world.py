@@ -98,7 +98,7 @@ class World(Struct):
     joints: Parts[WorldJoint] = parts(WorldJoint, "Joints beside the trees.")
     frames: Parts[Frame] = parts(Frame, "Named frames.")
     multibodies: Parts[Multibody] = parts(
-        Multibody, "Multibodies of a simulation whose bodies do not tell all."
+        Multibody, "Multibodies of a simulation whose bodies do not define all."
     )
     contact_pairs: Parts[ContactPair] = parts(ContactPair, "Pairs with own contact.")
     differentiable_parameters: Parts[DifferentiableParameter] = parts(

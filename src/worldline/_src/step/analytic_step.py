@@ -25,12 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.duals.kind import dual_address
 from worldline._src.kernels.constraints.tables import BOUNCINESS, IMPEDANCE, KIND, NUMBER
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
-from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
-from worldline._src.kinds import float64
 from worldline._src.model.compile import constant_views
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_of
@@ -38,38 +35,25 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import analytic_program as p
 from worldline._src.step import analytic_stages as s
 from worldline._src.step import dual_step
-from worldline._src.step import stages as trees
 from worldline._src.step.column_step import has_inverse_form
+from worldline._src.step.derivative_table import (
+    LOCAL_BEGIN,
+    LOCAL_CONTACTS,
+    LOCAL_END,
+    LOCAL_JOINTS,
+    Form,
+    Part,
+    selection,
+)
 from worldline._src.step.derivatives import is_analytic
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_snapshot import Snapshot
 from worldline._src.step.step_stages import accelerations
-from worldline._src.step.step_table import COLLISION, LOG, MULTIBODY, USER, called_stages
+from worldline._src.step.step_table import COLLISION, MULTIBODY, called_stages
 
-_LINEAR, _PLAIN_LINEAR = COLLISION + 1, COLLISION + 2
-"""Sets of arenas of the stages of derivatives: the header, and the trees in dual or plain numbers."""
-
-_TREE_STAGES = ("positions", "link_velocities", "center_forces", "accelerations", "composites", "mass_matrix")
-_JOINT_STAGES = ("drive_forces", "no_drive_forces", "actuator_forces", "spring_displacements")
-_CONTACT_STAGES = (
-    "collision_poses",
-    "shape_poses",
-    "narrow_round",
-    "narrow_flat",
-    "narrow_ball",
-    "narrow_convex",
-)
-_STAGES = frozenset(
-    (
-        *(_TREE_STAGES + _JOINT_STAGES + _CONTACT_STAGES),
-        *("add_passive_forces", "advance_activations", "solve_islands", "damp_implicitly"),
-        *("semi_implicit_euler", "count_step"),
-    )
-) | dual_step.STRUCTURE - {"narrow_surface"}
-"""Stages of steps that have analytic derivatives."""
 _MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
-"""Their makers of rows."""
+"""Makers of rows that have analytic derivatives."""
 
 _RANKS = 2
 """Most actuators of a degree of freedom, which have directions of their own."""
@@ -110,7 +94,7 @@ def has_local_forces(sim: Simulation) -> bool:
     """Whether all that acts in a step has analytic derivatives; see the module."""
     if not has_inverse_form(sim) or not is_analytic(sim.model):
         return False
-    if any(stage.name not in _STAGES for stage, place in sim.schedule if place not in (LOG, USER)):
+    if any(one.part is Part.REFUSED for one in selection(sim.schedule, Form.LOCAL)):
         return False
     # drives of orientations depend on displacements by the logarithm of a rotation
     turns = dual_step.quaternions(sim.model)[:, 1:] + np.arange(3)
@@ -124,7 +108,7 @@ def has_local_forces(sim: Simulation) -> bool:
     if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
         return False
     if constraints.collision is not None:
-        # what a bounce asks for depends on the speed, and on the moment of the impact
+        # what a bounce requests depends on the speed, and on the moment of the impact
         laws = np.concatenate([column.shape_law, column.pair_law])
         if ((laws[:, KIND] != IMPEDANCE) & (laws[:, BOUNCINESS] > 0.0)).any():
             return False
@@ -250,53 +234,38 @@ class AnalyticStep(dual_step.DualStep):
         self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
 
         plain: list[dual_step.Operation] = []
-        names = {stage.name for stage, place in sim.schedule if place not in (LOG, USER)}
-        joints: list[dual_step.Operation] = [
-            (dual_step.CALL, s.linearize_dynamics.address(float64), _PLAIN_LINEAR, 0)
-        ]
-        contacts: list[dual_step.Operation] = []
-        after: list[dual_step.Operation] = []
-        solves = "solve_islands" in names
-        for stage, place in sim.schedule:
-            if place in (LOG, USER):
-                continue
-            if stage is solve_islands:
+        parts: dict[Part, list[dual_step.Operation]] = {part: [] for part in Part}
+        chosen = selection(sim.schedule, Form.LOCAL)
+        last_solve = [one.stage for one in chosen if one.stage in (accelerations, solve_islands)][-1]
+        for one in chosen:
+            if one.stage is solve_islands:
                 assert self._block is not None
                 self._copy_integers(self._block.m, self._m, plain)
                 self._copy_integers(self._block.args, self._args, plain)
                 plain += self._redirect
                 self.solves.append(dual_step.solve_of(sim))
-            plain += dual_step.plain_call(stage, place, self.solves)
-            if stage is narrow_sort:
+            plain += dual_step.repeated(one, self.solves)
+            if one.stage is narrow_sort:
                 self._copy_integers(sim.sets[COLLISION][2], self._collision_args, plain)
                 plain += self._redirect_links
-                self._reset_counters(sim, plain, contacts)
-            elif stage is accelerations:
-                plain.append((dual_step.CALL, trees.composites.address(float64), MULTIBODY, 0))
-            if stage is solve_islands or (stage is accelerations and not solves):
+                self._reset_counters(sim, plain, parts[Part.CONTACTS])
+            elif one.stage is last_solve:
                 # doubles are copied as integers are
                 plain.append((dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), self._nv))
-            if stage.name in (*_JOINT_STAGES, "add_passive_forces"):
-                joints.append((dual_step.CALL, dual_address(stage), place, 0))
-            elif stage.name == "advance_activations":
-                after.append((dual_step.CALL, dual_address(stage), place, 0))
-            elif stage.name == "shape_poses":
-                contacts.append((dual_step.CALL, s.displace_bodies.address(float64), _PLAIN_LINEAR, 0))
-                contacts.append((dual_step.CALL, dual_address(fixed_shape_poses), COLLISION, 0))
-            elif stage.name in _CONTACT_STAGES and stage.name != "collision_poses":
-                contacts.append((dual_step.CALL, dual_address(stage), place, 0))
-        joints.append((dual_step.CALL, dual_address(s.linearize_joints), _LINEAR, 0))
-        joints += after
+            parts[one.part] += dual_step.dual_calls(one.calls)
+        joints = dual_step.dual_calls(LOCAL_BEGIN) + parts[Part.JOINTS]
+        joints += dual_step.dual_calls(LOCAL_JOINTS) + parts[Part.END]
+        contacts = parts[Part.CONTACTS]
         if contacts:
             # the columns of contacts are constants
             for name in ("dof_S", "link_origin"):
                 field = sim.field(name)
                 joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
-            contacts.append((dual_step.CALL, dual_address(s.linearize_contacts), _LINEAR, 0))
+            contacts += dual_step.dual_calls(LOCAL_CONTACTS)
+        names = {one.stage.name for one in chosen}
         h[s.IS_DAMPED] = int("damp_implicitly" in names)
         self._point_at_rows(sim)
-        last = [(dual_step.CALL, s.finish_linear.address(float64), _PLAIN_LINEAR, 0)]
-        self._parts = (plain, joints, contacts, last)
+        self._parts = (plain, joints, contacts, dual_step.dual_calls(LOCAL_END))
 
     def _join_operations(self) -> None:
         """All operations one after the other: repeat the step, joints, contacts, finish, put back."""

@@ -115,7 +115,7 @@ def compile_scene(
 
 def _require_finite(model: Model) -> None:
     """Poses and masses are made of numbers of the scene, whose sums and products may be too large."""
-    # nearly always all is well, which two sums tell
+    # two sums decide the usual case, in which all is well
     if np.isfinite(model.body_q.sum() + model.body_inertia.sum()):
         return
     found = np.isfinite(model.body_q).all(axis=-1) & np.isfinite(model.body_inertia).all(axis=(-2, -1))
@@ -340,7 +340,7 @@ def _keyframes(world: World, trees: SceneTrees, model: Model) -> tables.Keyframe
     v = np.empty((len(frames), model.joint_dof_count))
     q[:], v[:] = model.joint_q, model.joint_qd
     controls = np.zeros((len(frames), len(world.actuators)))
-    # where the coordinates of a keyframe, one slot after another, stand in the model
+    # where the coordinates of a keyframe, one joint after another, stand in the model
     records, place = trees.builder.joints, trees.joint_index
     found = [(records[place[id(joint)]], sizes) for _, joint, sizes in moving]
     place_q = np.array([j.start + i for j, (count, _) in found for i in range(count)], np.int64)

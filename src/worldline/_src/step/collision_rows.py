@@ -4,7 +4,7 @@
 
 Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes with half sizes end
 there; those of MJCF files, whose sizes are for the eye, have none. Meshes count by their convex hull, by
-their convex parts where the scene asks for them, or, on what stands still, by their triangles.
+their convex parts where the scene requests them, or, on what stands still, by their triangles.
 """
 
 from __future__ import annotations

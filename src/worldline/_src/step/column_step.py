@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of steps of one evaluation, from the inverse form and by kinds of columns.
 
-At the accelerations a that the step found, r = RNEA(q, v, a) - tau - J^T f vanishes. Its derivatives with a
-held need the recursive Newton-Euler algorithm in dual numbers and no mass matrix; M and the Hessian of the
-active set are plain numbers, factored once for all columns (`derivative_stages.py`).
+At the accelerations a that the step found, r = RNEA(q, v, a) - tau - J^T f vanishes. Its derivatives at
+constant a need the recursive Newton-Euler algorithm in dual numbers and no mass matrix; M and the Hessian
+of the active set are plain numbers, factored once for all columns (`derivative_stages.py`).
 
 Columns run in groups of seven of one kind. Those by coordinates run every stage. Those by velocities and by
 generalized forces skip what depends on neither: after one pass without derivatives the arenas of dual numbers
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.duals.kind import DIRECTIONS, DOUBLES, dual_address
-from worldline._src.jit import Stage, entry
+from worldline._src.duals.kind import DIRECTIONS, DOUBLES
+from worldline._src.jit import Stage, entry, inline
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kinds import float64
 from worldline._src.model.compile import constant_views
@@ -28,14 +28,9 @@ from worldline._src.scalar.memory import address_as, address_of, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import derivative_stages as d
 from worldline._src.step import dual_step, step_table
-from worldline._src.step import stages as trees
-from worldline._src.step.constraint_stages import damp_implicitly
+from worldline._src.step.derivative_table import INSTEAD, Form, selection
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_stages import accelerations
-
-LINEAR = step_table.COLLISION + 1
-"""The set of arenas of the stages of the inverse form: the header, and the trees in dual numbers."""
 
 _SOURCES = {
     "displacement": "q",
@@ -60,8 +55,6 @@ _KINDS: tuple[frozenset[str], ...] = (
 BY_FORCES, BY_VELOCITIES, BY_COORDINATES = range(3)
 
 _MOTION = frozenset(("link poses", "link velocities", "link forces"))
-_DROPPED = frozenset(("composites", "mass_matrix"))
-"""Stages that the inverse form has no use for."""
 _PLANS = 2
 """Plans that are kept, for the seeds used last."""
 _PLAIN, _TURN = range(2)
@@ -99,12 +92,68 @@ _NOTES = {
 }
 
 
+_OWN_NOTES = {
+    d.residual_of_dynamics: (_MOTION | {"tau"}, frozenset(("link forces", "spring lengths"))),
+    d.linearize_accelerations: (frozenset[str](), frozenset(("a",))),
+    d.damp_linearized: (frozenset(("a",)), frozenset(("a",))),
+}
+"""What stages of the inverse form read and write, other than those of the step in whose place they run."""
+
+
 def has_inverse_form(sim: Simulation) -> bool:
     """Whether a step is one evaluation of accelerations that all its degrees of freedom follow."""
     plan = sim.plan()
     mobile = constant_views(sim.model.arenas)["dof_mobile"]
     others = plan.runge_kutta or plan.mean_acceleration or plan.free_spin or plan.prescribed
     return not others and bool((mobile == 1.0).all())
+
+
+@inline
+def _put_seeds(seeds, order, first, count, at, coordinates, values, duals_out):
+    """Derivatives of coordinates along `count` seeds, displacements of the configuration."""
+    for k in range(count):
+        row = order[first + k]
+        for j in range(coordinates.shape[0]):
+            i, e = coordinates[j, 1], at + coordinates[j, 2]
+            if coordinates[j, 0] == _PLAIN:
+                duals_out[DOUBLES * i + 1 + k] = seeds[row, e]
+            else:
+                # dq = q (r, 0) / 2 for a rotation vector r in the axes of the body
+                x, y, z, w = 0.5 * values[i], 0.5 * values[i + 1], 0.5 * values[i + 2], 0.5 * values[i + 3]
+                r, s, t = seeds[row, e], seeds[row, e + 1], seeds[row, e + 2]
+                duals_out[DOUBLES * i + 1 + k] = w * r - z * s + y * t
+                duals_out[DOUBLES * (i + 1) + 1 + k] = z * r + w * s - x * t
+                duals_out[DOUBLES * (i + 2) + 1 + k] = -y * r + x * s + w * t
+                duals_out[DOUBLES * (i + 3) + 1 + k] = -x * r - y * s - z * t
+
+
+@inline
+def _take_displacements(duals, coordinates, order, first, count, start, out):
+    """Displacements of the configuration from derivatives of coordinates, into rows of `out` from `start`."""
+    for j in range(coordinates.shape[0]):
+        i, e = coordinates[j, 1], start + coordinates[j, 2]
+        if coordinates[j, 0] == _PLAIN:
+            for k in range(count):
+                out[e, order[first + k]] = duals[DOUBLES * i + 1 + k]
+        else:
+            # (r, 0) = 2 conj(q) dq
+            x, y, z, w = (
+                2.0 * duals[DOUBLES * i],
+                2.0 * duals[DOUBLES * (i + 1)],
+                2.0 * duals[DOUBLES * (i + 2)],
+                2.0 * duals[DOUBLES * (i + 3)],
+            )
+            for k in range(count):
+                a, b, c, f = (
+                    duals[DOUBLES * i + 1 + k],
+                    duals[DOUBLES * (i + 1) + 1 + k],
+                    duals[DOUBLES * (i + 2) + 1 + k],
+                    duals[DOUBLES * (i + 3) + 1 + k],
+                )
+                column = order[first + k]
+                out[e, column] = w * a + z * b - y * c - x * f
+                out[e + 1, column] = -z * a + w * b + x * c - y * f
+                out[e + 2, column] = y * a - x * b + w * c - z * f
 
 
 @entry(
@@ -124,6 +173,7 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
         header[d.MODE], header[d.MOVES] = groups[g, 2], groups[g, 3]
         first, count = groups[g, 4], groups[g, 5]
 
+        # inputs: values, and the seeds of this group as derivatives
         for p in range(inputs.shape[0]):
             n, at = inputs[p, 1], inputs[p, 3]
             values = vector(address_as(inputs[p, 2], float64), 0, n)
@@ -138,28 +188,11 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
                     for i in range(n):
                         duals[DOUBLES * i + 1 + k] = seeds[row, at + i]
             elif at >= 0:
-                for k in range(count):
-                    row = order[first + k]
-                    for j in range(coordinates.shape[0]):
-                        i, e = coordinates[j, 1], at + coordinates[j, 2]
-                        if coordinates[j, 0] == _PLAIN:
-                            duals[DOUBLES * i + 1 + k] = seeds[row, e]
-                        else:
-                            # q (r, 0) / 2
-                            x, y, z, w = (
-                                0.5 * values[i],
-                                0.5 * values[i + 1],
-                                0.5 * values[i + 2],
-                                0.5 * values[i + 3],
-                            )
-                            r, s, t = seeds[row, e], seeds[row, e + 1], seeds[row, e + 2]
-                            duals[DOUBLES * i + 1 + k] = w * r - z * s + y * t
-                            duals[DOUBLES * (i + 1) + 1 + k] = z * r + w * s - x * t
-                            duals[DOUBLES * (i + 2) + 1 + k] = -y * r + x * s + w * t
-                            duals[DOUBLES * (i + 3) + 1 + k] = -x * r - y * s - z * t
+                _put_seeds(seeds, order, first, count, at, coordinates, values, duals)
 
         dual_step.operate(operations, groups[g, 0], groups[g, 1], sets)
 
+        # outputs: derivatives into columns, and values once
         for p in range(outputs.shape[0]):
             n, start = outputs[p, 1], outputs[p, 2]
             duals = vector(address_as(outputs[p, 0], float64), 0, DOUBLES * n)
@@ -171,29 +204,7 @@ def _run_columns(operations, sets, header, groups, order, inputs, outputs, coord
                     for k in range(count):
                         out[start + i, order[first + k]] = duals[DOUBLES * i + 1 + k]
             else:
-                for j in range(coordinates.shape[0]):
-                    i, e = coordinates[j, 1], start + coordinates[j, 2]
-                    if coordinates[j, 0] == _PLAIN:
-                        for k in range(count):
-                            out[e, order[first + k]] = duals[DOUBLES * i + 1 + k]
-                    else:
-                        x, y, z, w = (
-                            2.0 * duals[DOUBLES * i],
-                            2.0 * duals[DOUBLES * (i + 1)],
-                            2.0 * duals[DOUBLES * (i + 2)],
-                            2.0 * duals[DOUBLES * (i + 3)],
-                        )
-                        for k in range(count):
-                            a, b, c, f = (
-                                duals[DOUBLES * i + 1 + k],
-                                duals[DOUBLES * (i + 1) + 1 + k],
-                                duals[DOUBLES * (i + 2) + 1 + k],
-                                duals[DOUBLES * (i + 3) + 1 + k],
-                            )
-                            column = order[first + k]
-                            out[e, column] = w * a + z * b - y * c - x * f
-                            out[e + 1, column] = -z * a + w * b + x * c - y * f
-                            out[e + 2, column] = y * a - x * b + w * c - z * f
+                _take_displacements(duals, coordinates, order, first, count, start, out)
 
 
 class ColumnStep(dual_step.DualStep):
@@ -241,38 +252,27 @@ class ColumnStep(dual_step.DualStep):
         plain: list[dual_step.Operation] = []
         parts: list[_Part] = []
         """In the order of the step; parts that read nothing and write nothing run in the first pass alone."""
-        solves = any(stage is solve_islands for stage, _ in sim.schedule)
-        for stage, place in sim.schedule:
-            if place in (step_table.LOG, step_table.USER):
-                continue
-            if stage is solve_islands:
+        for one in selection(sim.schedule, Form.INVERSE):
+            if one.stage is solve_islands:
                 self._hand_over_rows(plain, parts)
                 self.solves.append(dual_step.solve_of(sim))
-            plain += dual_step.plain_call(stage, place, self.solves)
-            if stage is narrow_sort:
+            plain += dual_step.repeated(one, self.solves)
+            if one.stage is narrow_sort:
                 once: list[dual_step.Operation] = []
                 again: list[dual_step.Operation] = []
                 self._pass_on(sim.sets[step_table.COLLISION][2], self._collision_args, plain, once)
                 self._reset_counters(sim, once[-1][1], again)
                 parts.append(_Part(once + self._redirect_links, frozenset(), frozenset()))
                 parts.append(_Part(again, frozenset(), frozenset(("contacts",))))
-            if stage is accelerations:
-                plain.append((dual_step.CALL, trees.composites.address(float64), step_table.MULTIBODY, 0))
-                plain.append((dual_step.CALL, d.factor_mass.address(float64), LINEAR, 0))
-                spent = frozenset(("link forces", "spring lengths"))
-                parts.append(_Part([], _MOTION | {"tau"}, spent, stage))
-            if stage is solve_islands or (stage is accelerations and not solves):
-                # doubles are copied as integers are
-                plain.append(
-                    (dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), len(self._solved))
-                )
-                parts.append(_Part([], frozenset(), frozenset(("a",)), d.linearize_accelerations))
-            elif stage is damp_implicitly:
-                parts.append(_call(d.damp_linearized, LINEAR, frozenset(("a",)), frozenset(("a",))))
-            elif stage.name not in dual_step.STRUCTURE | _DROPPED and stage is not accelerations:
-                reads, writes = _NOTES[stage.name]
-                for one, where in dual_step.IN_DUALS.get(stage.name, [(stage, place)]):
-                    parts.append(_call(one, where, reads, writes))
+            reads, writes = _NOTES[one.stage.name]
+            for stage, place in one.calls:
+                reads, writes = _OWN_NOTES.get(stage, (reads, writes))
+                if stage is d.linearize_accelerations:
+                    # doubles are copied as integers are
+                    plain.append(
+                        (dual_step.INTEGERS, address_of(sim.a), address_of(self._solved), len(self._solved))
+                    )
+                parts.append(_Part(dual_step.dual_calls(((stage, place),)), reads, writes, stage))
         self._plain = _table(plain)
         self._make_kinds(sim, parts)
 
@@ -312,12 +312,10 @@ class ColumnStep(dual_step.DualStep):
                 mode, needed = d.MAKE, set(range(len(parts)))
             for k in sorted(needed):
                 part = parts[k]
-                whole += part.operations
-                if part.stage is accelerations:
-                    residual = d.residual_of_dynamics if _MOTION & changed else d.residual_of_forces
-                    whole.append((dual_step.CALL, dual_address(residual), step_table.MULTIBODY, 0))
-                elif part.stage is d.linearize_accelerations:
-                    whole.append((dual_step.CALL, dual_address(d.linearize_accelerations), LINEAR, 0))
+                if part.stage is d.residual_of_dynamics and not _MOTION & changed:
+                    whole += dual_step.dual_calls(((INSTEAD[d.residual_of_dynamics], step_table.MULTIBODY),))
+                else:
+                    whole += part.operations
             spans.append((first, len(whole), mode, int(kind == BY_COORDINATES)))
         self._dual, self._spans = _table(whole), spans
 
@@ -412,9 +410,10 @@ def _needed(parts: Sequence[_Part], changed: set[str]) -> set[int]:
     needed, later = set(), set(changed)
     for k, part in enumerate(parts):
         solves = part.stage is d.linearize_accelerations
-        if part.reads & later or solves or part.stage is accelerations:
+        is_residual = part.stage is d.residual_of_dynamics
+        if part.reads & later or solves or is_residual:
             needed.add(k)
-            if part.stage is not accelerations:
+            if not is_residual:
                 later |= part.writes
         if solves:
             changed |= later - {"a"}
@@ -424,10 +423,6 @@ def _needed(parts: Sequence[_Part], changed: set[str]) -> set[int]:
         if not more:
             return needed
         needed |= more
-
-
-def _call(stage: Stage, place: int, reads: frozenset[str], writes: frozenset[str]) -> _Part:
-    return _Part([(dual_step.CALL, dual_address(stage), place, 0)], reads, writes, stage)
 
 
 def _table(operations: Sequence[dual_step.Operation]) -> np.ndarray:

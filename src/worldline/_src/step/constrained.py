@@ -76,7 +76,7 @@ def constrained_dynamics(
     """Accelerations that efforts give while J a = gamma holds, and the forces that see to it.
 
     Springs, dampers, armature and gravity act as in `forward_dynamics`. Rows may be redundant; where they
-    contradict each other the result is the nearest, and `residual` tells.
+    contradict each other the result is the nearest, and `residual` says by how much.
 
     Args:
         model: the model, one world.

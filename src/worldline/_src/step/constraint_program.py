@@ -7,11 +7,12 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as CollisionArenas
-from worldline._src.kernels.actuation import AFFINE, CURRENT, MOTOR, MUSCLE
+from worldline._src.kernels.actuation import AFFINE, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS, UNRESOLVED
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
 from worldline._src.model.model import Model
+from worldline._src.model.tables import CURRENT_ACTIVATIONS
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.step_plan import StepPlan
 
@@ -88,7 +89,7 @@ class ConstraintProgram:
         column, kind = self.column, self.column.act_kind
         gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (column.act_gain[:, 2] != 0.0))
         biases = (kind[:, 1] == AFFINE) & (column.act_bias[:, 2] != 0.0)
-        currents = (kind[:, 2] == CURRENT) | (kind[:, 2] == MOTOR)
+        currents = np.isin(kind[:, 2], CURRENT_ACTIVATIONS)
         return bool(gains.any() or biases.any() or currents.any() or self.column.tendon_spring[:, 1].any())
 
     @property

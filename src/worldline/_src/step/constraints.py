@@ -3,7 +3,7 @@
 """The constraint part of a world that steps: its arenas, filled from the tables of a Model.
 
 Shapes that can touch go to the collision tables, in the same order as their laws here. Limits, dry friction
-and actuators become rows of their own columns. What a scene asks for and no stage does is named in
+and actuators become rows of their own columns. What a scene requests and no stage does is named in
 `Constraints.missing`.
 """
 
@@ -87,7 +87,7 @@ class Constraints(ConstraintProgram):
         option = model.option or made_by_code(SimulateOption())
         self.option = option
         self.missing = missing_parts(model, option)
-        """What the model asks for that no stage does."""
+        """What the model requests and no stage does."""
         self.servos = np.zeros(0, np.int64) if servos is None else servos
         """Degrees of freedom that motors with a largest force move to a commanded speed."""
         shared = None if like is None else like._packing
@@ -100,7 +100,7 @@ class Constraints(ConstraintProgram):
         """Rows of `Model.actuators` that act."""
         self._equality = packing.equalities
         self.equalities = self._equality.equalities
-        """What is held together, in the order of the columns."""
+        """Pairs that constraints connect, in the order of the columns."""
         self.motors = packing.motors.couplers
         """Coupler of every motor, -1 for a servo."""
         self.tendon_names: tuple[str, ...] = () if model.tendons is None else tuple(model.tendons.label)

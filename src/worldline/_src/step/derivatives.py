@@ -4,10 +4,10 @@
 
 They are analytic (`kernels/rnea_derivatives.py`, `kernels/motion_derivatives.py`), in lanes where there are
 several worlds. For custom joints, and of dynamics with compensated gravity, springs of orientations and
-kinematic bodies, the kernels run in dual numbers, once for every direction. Nothing is differenced. A column
-of the derivative by position is the change per unit of displacement of one degree of freedom, as `integrate`
-moves it, with the numbers in `qd`, `qdd` and `tau` held. Joint springs, dampers, armature and compensated
-gravity are part of it.
+kinematic bodies, the kernels run in dual numbers, once for every direction. Nothing is differenced. A
+column of the derivative by position is the change per unit of displacement of one degree of freedom, as
+`integrate` moves it, with the numbers in `qd`, `qdd` and `tau` held constant. Joint springs, dampers,
+armature and compensated gravity are part of it.
 
 Operands may have a world dimension; so have the results then.
 """

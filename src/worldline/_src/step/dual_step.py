@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.duals.kind import DIRECTIONS, DOUBLES, DUAL7, PLAIN
+from worldline._src.duals.kind import DIRECTIONS, DOUBLES, DUAL7, PLAIN, dual_address
 from worldline._src.errors import CapabilityError
 from worldline._src.jit import Stage, entry, outline
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, narrow_sort, pair_family
-from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, CONTACTS, CONVEX, HULL, SPHERE, SURFACE
 from worldline._src.kinds import float64, int64
@@ -25,24 +24,21 @@ from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, vector
 from worldline._src.spatial.poses import Array
-from worldline._src.step import stages as trees
 from worldline._src.step.constraints import Constraints
-from worldline._src.step.derivative_stages import differentiate_islands, relax_islands, settle_islands
+from worldline._src.step.derivative_table import (
+    INSTEAD,
+    PLAIN_LINEAR,
+    SETTLED,
+    Calls,
+    Form,
+    Selected,
+    selection,
+)
 from worldline._src.step.evaluate import new_arena
-from worldline._src.step.fixed_stages import damp_fixed
 from worldline._src.step.island_stages import mass_of_island, solve_islands
 from worldline._src.step.runner import call_on_set
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_table import COLLISION, CONSTRAINT, LOG, MULTIBODY, USER, called_stages
-
-STRUCTURE = frozenset(
-    (
-        *("guess_from_last", "begin_rows", "broad", "narrow_sort", "narrow_surface"),
-        *("check_contacts", "find_islands", "check_islands", "equality_forces", "mass_of_trees"),
-        *("keep_smooth", "solve_velocities", "correct_positions"),
-    )
-)
-"""Stages without numbers to differentiate, and those whose results derivatives find otherwise."""
+from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY, called_stages
 
 KEPT = ("q", "v", "a", "force", "q_target", "v_target", "a_target", "body_f", "time_step")
 """Fields of the trees that a step begins with."""
@@ -192,17 +188,30 @@ def solve_of(sim: Simulation) -> Solves:
         before = [(INTEGERS, a, address_of(smooth), nv), (INTEGERS, last, address_of(guess), nv)]
         after += [
             (INTEGERS, address_of(smooth), last, nv),
-            (CALL, settle_islands.address(PLAIN), CONSTRAINT, 0),
+            *((CALL, stage.address(PLAIN), place, 0) for stage, place in SETTLED),
             (INTEGERS, address_of(guess), last, nv),
         ]
     after.append((INTEGERS, a, address_of(settled), nv))
     return Solves(before, after, found, settled, (smooth, guess))
 
 
-def plain_call(stage: Stage, place: int, solves: list[Solves]) -> list[Operation]:
-    """A stage in plain numbers, with the operations around the last of `solves` when it is one."""
-    call = (CALL, stage.address(float64), place, 0)
-    return [*solves[-1].before, call, *solves[-1].after] if stage is solve_islands else [call]
+def plain_calls(calls: Calls) -> list[Operation]:
+    """Stages in plain numbers."""
+    return [(CALL, stage.address(float64), place, 0) for stage, place in calls]
+
+
+def dual_calls(calls: Calls) -> list[Operation]:
+    """Stages in dual numbers, but in plain numbers on the arenas that have these."""
+    addresses = [(one.address(float64) if at == PLAIN_LINEAR else dual_address(one), at) for one, at in calls]
+    return [(CALL, address, place, 0) for address, place in addresses]
+
+
+def repeated(one: Selected, solves: list[Solves]) -> list[Operation]:
+    """A stage in plain numbers, with the operations around the last of `solves` when it solves rows."""
+    call = plain_calls(((one.stage, one.arenas),))
+    if one.stage is solve_islands:
+        call = [*solves[-1].before, *call, *solves[-1].after]
+    return call + plain_calls(one.behind)
 
 
 def obeys_coulomb(constraints: Constraints) -> bool:
@@ -226,7 +235,7 @@ class DualStep:
         self.kept = kept
         """What the step began with, by field."""
         self.key = key_of(sim, relaxed)
-        self._solve = relax_islands if relaxed else differentiate_islands
+        self._relaxed = relaxed
         self._alive: list[Any] = [sim.schedule, sim.sets]
         self._redirect_links: list[Operation] = []
         self.solves: list[Solves] = []
@@ -301,34 +310,30 @@ class DualStep:
         """The stages of the step in plain numbers, with copies of what they leave, and in dual numbers."""
         plain: list[Operation] = []
         dual: list[Operation] = []
-        for stage, place in sim.schedule:
-            if place in (LOG, USER):
-                continue
-            if stage is solve_islands and self._block is not None:
+        for one in selection(sim.schedule, Form.DUALS):
+            solves = one.stage is solve_islands
+            if solves and self._block is not None:
                 self._pass_on(self._block.m, self._m, plain, dual)
                 self._pass_on(self._block.args, self._args, plain, dual)
                 dual += self._redirect
-            if stage is solve_islands:
+            if solves:
                 self.solves.append(solve_of(sim))
                 plain += self.solves[-1].before
-            plain.append((CALL, stage.address(float64), place, 0))
-            if stage is narrow_sort:
+            plain += plain_calls(((one.stage, one.arenas),))
+            if one.stage is narrow_sort:
                 self._pass_on(sim.sets[COLLISION][2], self._collision_args, plain, dual)
                 dual += self._redirect_links
-            if stage is solve_islands and self._block is not None:
+            if solves and self._block is not None:
                 closed = self._block.column.tree_closed
                 at = int(self._block.m[t.TABLE.entry["tree_closed"]])
                 self._pass_on(closed, self._args[at : at + len(closed)], plain, dual)
-            if stage is solve_islands:
+            if solves:
                 plain += self.solves[-1].after
                 solved = self.solves[-1].settled
                 dual.append((NUMBERS, address_of(solved), self._place("a_last"), len(solved)))
-            if stage.name not in STRUCTURE:
-                instead = IN_DUALS.get(stage.name, [(stage, place)])
-                if stage is solve_islands:
-                    instead = [(self._solve, CONSTRAINT)]
-                for one, where in instead:
-                    dual.append((CALL, self._address(one), where, 0))
+            for stage, place in one.calls:
+                chosen = INSTEAD.get(stage, stage) if self._relaxed else stage
+                dual.append((CALL, self._address(chosen), place, 0))
         self._plain, self._dual = (np.array(made, np.int64).reshape(-1, OPERATION) for made in (plain, dual))
 
     def _make_first(self, sim: Simulation) -> None:
@@ -395,17 +400,6 @@ class DualStep:
 def _addresses(sets: Any) -> np.ndarray:
     """Addresses of sets of arenas."""
     return np.array([[address_of(block) for block in arenas] for arenas in sets], np.int64)
-
-
-IN_DUALS: dict[str, list[tuple[Stage, int]]] = {
-    "shape_poses": [(fixed_shape_poses, COLLISION)],
-    "damp_implicitly": [
-        (trees.composites, MULTIBODY),
-        (trees.mass_matrix, MULTIBODY),
-        (damp_fixed, CONSTRAINT),
-    ],
-}
-"""Stages that run in dual numbers in the place of others, by the names of these."""
 
 
 def as_duals(numbers: Array) -> Array:

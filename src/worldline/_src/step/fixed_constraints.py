@@ -149,7 +149,7 @@ class FixedConstraints(Constraints):
         super().__init__(model, servos_of(model))
         self._sweeps, self._tolerance = sweeps, tolerance
         self.asked = SolverMethod.AUTOMATIC if model.option is None else solver_of(model.option)
-        """The method that the scene asks for."""
+        """The method that the scene requests."""
         self._refuse()
 
     # ---- layout

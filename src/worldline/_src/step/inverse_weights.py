@@ -68,7 +68,7 @@ def _is_regular(unit: Array) -> bool:
 
 
 def _inverse_of_tree(M: Array, kinematic: np.ndarray) -> Array:
-    """The inverse of the mass matrix of a tree, zero for what is held."""
+    """The inverse of the mass matrix of a tree, zero for what cannot move."""
     blocks = _blocks(M)
     if len(blocks) == 1 and not kinematic.any() and np.isfinite(M).all():
         return pseudo_inverse(M)
@@ -83,7 +83,7 @@ def _inverse_of_tree(M: Array, kinematic: np.ndarray) -> Array:
 
 
 class InverseMass:
-    """Inverse of `tree_masses`, tree by tree; zero where bodies are held or nothing has inertia."""
+    """Inverse of `tree_masses`, tree by tree; zero where bodies cannot move or nothing has inertia."""
 
     def __init__(self, model: Model, masses: list[tuple[int, Array]]) -> None:
         kinematic = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import CapabilityError
-from worldline._src.kernels.actuation import MOTOR, MUSCLE
+from worldline._src.kernels.actuation import MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.rows import LEAST_FRICTION
 from worldline._src.kernels.constraints.motor.rows import UNLIMITED
 from worldline._src.kernels.narrowphase import tables as collision_tables
 from worldline._src.model.fields import FIELDS
 from worldline._src.model.model import Model
+from worldline._src.model.tables import MOTOR_ACTIVATIONS
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.followed_model import FollowedModel
@@ -202,7 +203,7 @@ def _allow_parts(sim: LaneSimulation, may_differ_io: np.ndarray) -> None:
 
     column("friction_law")[:, 0] = True
     kind = block.column.act_kind
-    plain = kind[:, 2] != MOTOR
+    plain = ~np.isin(kind[:, 2], MOTOR_ACTIVATIONS)
     column("act_gain")[plain & (kind[:, 0] != MUSCLE), :3] = True
     column("act_bias")[plain & (kind[:, 1] != MUSCLE), :3] = True
     if not block.column.shape_law[:, t.BOUNCINESS].any():

@@ -31,7 +31,7 @@ _UNCHECKED = np.zeros((0, 4), np.int64)
 
 
 def scene_noise(model: Model, count: int) -> SensorNoise | None:
-    """The noise that a scene asks for in so many worlds; None where it asks for none."""
+    """The noise that a scene requests in so many worlds; None where it requests none."""
     if model.option is None:
         return None
     policy = model.option.policy

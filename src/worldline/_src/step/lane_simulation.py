@@ -94,7 +94,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
     the same bits.
 
     A world that diverges is put back to its last good state and stays there, while all others go on; time and
-    `frame` are those of the batch. `failures` tells which world, body and quantity it was and in which step.
+    `frame` are those of the batch. `failures` states which world, body and quantity it was and in which step.
 
     Args:
         model: the model.
@@ -288,7 +288,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         return plan
 
     def _program(self, scalar: str) -> Any:
-        """The program of a step as the loop wants it; forces on bodies are looked at when there are any."""
+        """The program of a step as the loop takes it; forces on bodies are read when there are any."""
         key = scalar, bool(self.body_f.any())
         if key not in self._programs:
             self._programs[key] = program_table(self.stages(wrenches=key[1]), scalar, self._own.any)
@@ -538,7 +538,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         """The method that solves the rows: "newton", with sweeps where it does not settle, or
         "sequential-impulse" for projected Gauss-Seidel alone.
 
-        Sequential impulses run where the scene asks for them, and where Newton's method in lanes cannot serve
+        Sequential impulses run where the scene requests them, and where Newton's method in lanes cannot serve
         the model: more than 62 degrees of freedom, prescribed motion.
         """
         swept = self.constraints.solver is SolverMethod.SEQUENTIAL_IMPULSE

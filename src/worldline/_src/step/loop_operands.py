@@ -17,7 +17,7 @@ from worldline._src.step.step_table import INSTEAD, PAUSES, RESUME
 
 
 def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
-    """Stages and sets of arenas as the loop over steps wants them; the arenas must outlive them."""
+    """Stages and sets of arenas in the form the loop over steps takes; the arenas must outlive them."""
     resume: list[int] = []
     last: dict[Stage | None, int] = {}
     for k, (stage, _) in enumerate(schedule):

@@ -17,11 +17,11 @@ _LOOPS: dict[str, Operand] = {
     "loop_column": Cut(r.loop_view, "loop_column"),
     "loop_bodies": made_of(Bodies, "chain tree pos body_link body_invweight weight_option loop_column"),
     "mass_trees": made_of(MassTrees, "chain dof tree inertia pos tree_span tree_links"),
-    "held": made_of(loops.Held, "equality equality_targets anchors joint loop_bodies mass_trees"),
+    "mechanism": made_of(loops.Mechanism, "equality equality_targets anchors joint loop_bodies mass_trees"),
 }
 
 loop_stage = StageMaker(Part({**CONSTRAINTS, **_LOOPS}, r), Part(TREES, t, "t", trees_of))
-"""Stages of constraint rows with what the equalities of mechanisms hold as one operand, `held`."""
+"""Stages of constraint rows with the equalities of mechanisms as one operand, `mechanism`."""
 
 close_loops = loop_stage.of(loops.close_loops)
 lead_loops = loop_stage.of(loops.lead_loops)

@@ -43,8 +43,8 @@ def step(
     """Advance the generalized coordinates of a state, one world or many, in place.
 
     A step does what a step of a World does: contacts, limits, friction, actuators, tendons and closures act,
-    and what is left out of the arguments is what the scene of the model asks for. Commands of `control` and
-    the forces `state.body_f` are held over all steps. `state.body_q` and `state.body_qd` are left alone:
+    and what is left out of the arguments is what the scene of the model requests. Commands of `control` and
+    the forces `state.body_f` are constant over all steps. `state.body_q` and `state.body_qd` are left alone:
     `eval_fk` when you want them. On error nothing changes. What a call cannot carry to the next is refused by
     name: sleeping islands, joints that break, joints driven by commanded accelerations.
 
@@ -56,7 +56,7 @@ def step(
         steps: how many steps to make.
         dt: time step [s]; the model's own when None.
         integration_family: how to integrate; as the scene says when None, semi-implicit for a model that was
-            built by code. docs/integrators.md tells which to choose.
+            built by code. See docs/integrators.md for which to choose.
         max_iterations: most iterations of a variational step, which fails when it needs more; as the scene
             says when None, 100 without a scene.
         tolerance: largest last correction of a velocity of a variational step, relative to the largest
@@ -68,7 +68,7 @@ def step(
 
     Raises:
         StepFailure: a state is not finite or beyond the divergence limit; it names world, body and quantity.
-        CapabilityError: the model asks for what a step does not have.
+        CapabilityError: the model requests what a step does not have.
 
     Example:
         >>> from worldline.model import ModelBuilder, step
@@ -104,7 +104,7 @@ def step(
                 )
     if asked.divergence is not DivergencePolicy.RAISE:
         raise CapabilityError(
-            f"step has no divergence policy '{asked.divergence.value}', which the scene asks for: it raises"
+            f"step has no divergence policy '{asked.divergence.value}', which the scene requests: it raises"
         )
     if steps == 0:
         return

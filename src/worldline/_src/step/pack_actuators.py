@@ -13,7 +13,7 @@ from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.linear_algebra import norm
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
-from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
+from worldline._src.model.tables import EXACT_ACTIVATIONS, BiasKind, GainKind, TargetKind
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
@@ -25,11 +25,6 @@ from worldline._src.step.pack_joints import joint_of_dofs, scalar_coordinates
 from worldline._src.step.pack_tendons import TendonPacker
 from worldline._src.step.packer import Packer, Packing
 from worldline._src.step.tree_masses import tree_masses
-
-_CLOSED_FORMS = np.array(
-    [ActivationKind.FILTER_EXACT, ActivationKind.CURRENT, ActivationKind.MOTOR], np.int64
-)
-"""Activations that move by tau (1 - exp(-h / tau)) times their rate."""
 
 JOINT_TARGETS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
 
@@ -217,7 +212,7 @@ class ActuatorPacker(Packer):
 
     def set_time_step(self, column: ConstraintColumns, h: float) -> None:
         """Filters and currents have a closed form over a step; all else takes its rate for the whole step."""
-        exact = (column.act_kind[:, 2, None] == _CLOSED_FORMS).any(axis=1)
+        exact = np.isin(column.act_kind[:, 2], EXACT_ACTIVATIONS)
         column.act_blend[:] = h
         if exact.any():
             time = np.maximum(column.act_dynamics[exact, 0], 1e-15)

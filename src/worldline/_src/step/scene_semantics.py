@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a scene asks of a step, for every path that steps: World, Simulation, LaneSimulation and model.step.
+"""What a scene requests of a step, for World, Simulation, LaneSimulation and model.step.
 
 Integration family, solver of constraints, sleep and divergence come from the options of the scene a Model was
 built from. A Model that was built by code has none and steps like a World that was built by code.
@@ -60,7 +60,7 @@ class Semantics(NamedTuple):
 
 
 def semantics_of(model: Model) -> Semantics:
-    """The integration and the divergence policy that the scene of a model asks for."""
+    """The integration and the divergence policy that the scene of a model requests."""
     option = model.option
     if option is None:
         return Semantics(Family.SEMI_IMPLICIT, VariationalOptions(), DivergencePolicy.RAISE, DIVERGENCE_LIMIT)
@@ -91,7 +91,7 @@ def solver_of(option: SimulateOption) -> SolverMethod:
 
 
 def constraints_of(model: Model) -> Constraints:
-    """Constraints of a model, solved and put to sleep as its scene asks for; refuses what no stage does."""
+    """Constraints of a model, solved and put to sleep as its scene requests; refuses what no stage does."""
     require_available(model)
     made = Constraints(model, servos_of(model))
     if made.missing:
@@ -126,7 +126,7 @@ def require_available(model: Model) -> None:
         raise CapabilityError("a step does not have rigid_body_solver Barrier")
     if option.policy.differentiable:
         raise CapabilityError(
-            "steps of arrays do not have derivatives, which policy.differentiable asks for; a World has"
+            "steps of arrays do not have derivatives, which policy.differentiable requests; a World has"
         )
 
 

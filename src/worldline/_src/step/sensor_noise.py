@@ -30,7 +30,7 @@ _CONTACT_DIRECTIONS = ContactReport.NORMAL | ContactReport.TANGENT
 
 
 def _key(seed: int, name: str) -> tuple[int, int]:
-    """Two words that tell the noise of a sensor from that of all others."""
+    """Two words that distinguish the noise of a sensor from that of all others."""
     digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little")
 

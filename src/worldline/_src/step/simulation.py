@@ -54,7 +54,7 @@ _PLANNED = {
 class Simulation(errors.FixedAttributes, divergence.Diverging):
     """One world of a model that steps in place, by the rules of the scene the model was built from.
 
-    What is left out of the arguments is what the scene asks for: time step, integration family, solver of
+    What is left out of the arguments is what the scene requests: time step, integration family, solver of
     constraints, sleep, divergence. A model that was built by code steps with semi-implicit Euler. Contacts,
     limits, friction, actuators, tendons, equalities and closures act as in a World; what no stage does is
     refused by name with a `CapabilityError`.

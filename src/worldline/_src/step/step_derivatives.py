@@ -29,18 +29,23 @@ from worldline._src.kernels.program import caller
 from worldline._src.kinds import float64
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
-from worldline._src.step import derivative_stages
 from worldline._src.step import dual_step as dual
-from worldline._src.step.analytic_stages import linearize_contacts, linearize_joints
 from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
+from worldline._src.step.derivative_table import (
+    SETTLED_EVERYWHERE,
+    Form,
+    calls_of,
+    repeated_stages,
+    stages_in_duals,
+)
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.island_stages import mass_of_island, solve_islands
 from worldline._src.step.parameter_step import ConstantSlopes, ParameterStep
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_plan import StepPlan
 from worldline._src.step.step_snapshot import Snapshot
-from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, TABLE, USER, Phase, may_hold
+from worldline._src.step.step_table import LOG, MULTIBODY, TABLE, USER, Phase, may_hold
 
 REFUSED = {
     "variational": "the variational family",
@@ -90,7 +95,7 @@ class Sensitivities(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The state after a step, and what tells its active set from another."""
+    """The state after a step, and what distinguishes its active set from another."""
 
     q: Array
     v: Array
@@ -448,9 +453,7 @@ def _replay(sim: Simulation, start: dict[str, Array]) -> Outcome | None:
             sim.field(name)[:] = numbers
         elif constraints is not None:
             constraints.column[name][:] = numbers
-    for stage, place in sim.schedule:
-        if place in (LOG, USER):
-            continue
+    for stage, place in repeated_stages(sim.schedule):
         smooth = sim.a.copy()
         run(np.array([stage.address(float64)], np.int64), *sim.sets[place])
         if constraints is not None and constraints.column.link[t.SHORT]:
@@ -464,10 +467,8 @@ def _replay(sim: Simulation, start: dict[str, Array]) -> Outcome | None:
                 last = constraints.column.a_last
                 guess, found = last.copy(), sim.a.copy()
                 last[:] = smooth
-                run(
-                    np.array([derivative_stages.settle_every_island.address(PLAIN)], np.int64),
-                    *sim.sets[CONSTRAINT],
-                )
+                for settle, where in SETTLED_EVERYWHERE:
+                    run(np.array([settle.address(PLAIN)], np.int64), *sim.sets[where])
                 last[:] = guess
                 unsettled = ~np.isfinite(sim.a)
                 sim.a[unsettled] = found[unsettled]
@@ -507,24 +508,20 @@ def _active_set(sim: Simulation) -> bytes:
 
 def dual_stages() -> list[Stage]:
     """Every stage that derivatives of steps by state and controls run in dual numbers."""
-    made = derivative_stages
-    found = [made.relax_islands, made.residual_of_dynamics, made.residual_of_forces]
-    found += [made.linearize_accelerations, made.damp_linearized, linearize_joints, linearize_contacts]
-    return [*parameter_stages(), *found]
+    return list(dict.fromkeys([*parameter_stages(), *stages_in_duals()]))
 
 
 def parameter_stages() -> list[Stage]:
     """Every stage that derivatives of steps by parameters run in dual numbers."""
     never = frozenset((*REFUSED, "fixed"))
     found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]]
-    found += [mass_of_island, derivative_stages.differentiate_islands]
+    found.append(mass_of_island)
     for row in TABLE:
         left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
-        left_out = left_out or row.stage is solve_islands
-        if left_out or row.stage.name in dual.STRUCTURE or not may_hold(row.when, never):
+        if left_out or not may_hold(row.when, never):
             continue
         if row.caller is None:
-            found += [one for one, _ in dual.IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])]
+            found += [one for one, _ in calls_of(row.stage, row.arenas, Form.DUALS)]
         elif row.link is None:
             found.append(row.stage)
     return list(dict.fromkeys(found))

@@ -53,7 +53,7 @@ class StepDetector:
         option = CollisionOption(margin=2.0 * float(margin.max(initial=0.0)))
         ids, rows = self._rows(self._detector.collide(self._group, None, option), margin)
         counter, room = collision.column.counter, len(collision.column.contact)
-        # with more contacts than rows the next stage asks for room, and the detector is called once more
+        # with more contacts than rows the next stage requests room, and the detector is called once more
         counter[CONTACTS], counter[PAIRS], counter[FAT] = len(rows), 0, 0
         kept = min(len(rows), room)
         collision.column.contact[:kept] = rows[:kept]

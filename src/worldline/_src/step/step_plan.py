@@ -53,7 +53,7 @@ class StepPlan(NamedTuple):
     rows: bool = False
     """Anything that may have a constraint row."""
     row_impulses: bool = False
-    """Rows act on variational steps; those of hard closures only tell the forces at the start of one."""
+    """Rows act on variational steps; those of hard closures only give the forces at the start of one."""
     shapes: bool = False
     """Shapes that may touch."""
     near_pairs: bool = False

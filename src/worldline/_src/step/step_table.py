@@ -530,7 +530,7 @@ def forward_stages(plan: StepPlan) -> list[tuple[Stage, int]]:
 
 
 def sensor_stages(plan: StepPlan, *, evaluate: bool = True) -> list[tuple[Stage, int]]:
-    """The stages that read the sensors a plan asks for, of the present state.
+    """The stages that read the sensors a plan requests, of the present state.
 
     Where they need accelerations or forces, after those of an evaluation, unless one was just made.
     """

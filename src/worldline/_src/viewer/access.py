@@ -3,7 +3,7 @@
 """Access control of the page: requests need its token, and pages of other origins cannot use it.
 
 The address of the viewer carries a random token. The first request with it gets a cookie, which the browser
-sends along with everything else the page asks for. On top of that a request must name this server as its
+sends along with everything else the page requests. On top of that a request must name this server as its
 `Host` (which stops DNS rebinding) and, where a browser sends an `Origin`, come from a page of this server.
 """
 
@@ -61,7 +61,7 @@ class Gate:
         return None
 
     def cookie(self, port: int) -> str:
-        """What the browser is to send with all further requests; cookies do not tell ports apart."""
+        """What the browser is to send with all further requests; cookies do not distinguish ports."""
         return f"worldline-{port}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 
     def _cookies(self, headers: Any, port: int) -> list[str]:
@@ -72,7 +72,7 @@ class Gate:
         return [] if found is None else [found.value]
 
     def guard(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """A handler of requests that asks this gate before it lets another answer."""
+        """A handler of requests that checks this gate before another handler answers."""
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 

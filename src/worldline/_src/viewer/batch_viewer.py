@@ -180,7 +180,7 @@ class BatchViewer(ShownPage):
                     self._say()
 
     def _turn(self) -> None:
-        """Do what was asked for on the page, and the steps that are due."""
+        """Carry out what was requested on the page, and the steps that are due."""
         while not self._work.empty():
             self._work.get()()
         with self._lock:

@@ -30,7 +30,7 @@ KINDS = (
 )
 SHOWN = ("Tendons",)
 """What is shown by default."""
-_RED, _ORANGE, _CYAN, _PINK = (214, 57, 57), (240, 150, 40), (60, 160, 210), (200, 60, 160)
+_RED, _ORANGE, _CYAN = (214, 57, 57), (240, 150, 40), (60, 160, 210)
 
 
 class Overlays:

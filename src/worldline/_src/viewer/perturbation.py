@@ -26,11 +26,11 @@ STRENGTH = 60.0
 
 @dataclass
 class Grip:
-    """A body that is held.
+    """A body that is pulled.
 
     Attributes:
         body: index of the body.
-        point: where it is held, in the frame of the body [m].
+        point: where it is pulled, in the frame of the body [m].
         target: where the hand is, in the world [m].
         mass: what is felt there at the start [kg].
     """
@@ -49,7 +49,7 @@ class Perturbation:
         self.strength = STRENGTH
         """Stiffness over the mass that is felt [1/s^2]."""
         self.grip: Grip | None = None
-        """What is held now."""
+        """What is pulled now."""
 
     def grab(self, body: int, point: Array, target: Array) -> None:
         """Take hold of a body at a point, both in the world [m]."""
@@ -68,14 +68,14 @@ class Perturbation:
         self.grip = None
 
     def line(self) -> Array | None:
-        """From the point that is held to the hand, world [m], (2, 3); None when nothing is held."""
+        """From the pulled point to the pointer, world [m], (2, 3); None when nothing is pulled."""
         if self.grip is None:
             return None
         pose = self._world._live().sim.fresh_poses()[self.grip.body]
         return np.stack([pose[:3] + rotation(pose) @ self.grip.point, self.grip.target])
 
     def force(self) -> Array:
-        """Force at the point [N], world, (3,); zero when nothing is held."""
+        """Force at the point [N], world, (3,); zero when nothing is pulled."""
         grip = self.grip
         if grip is None:
             return np.zeros(3)

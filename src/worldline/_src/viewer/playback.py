@@ -54,7 +54,7 @@ class Playback:
 
     @property
     def speed(self) -> float:
-        """Simulated seconds in a second that are asked for."""
+        """Simulated seconds in a second that are requested."""
         return self._speed
 
     @speed.setter
@@ -147,7 +147,7 @@ class Playback:
         return made
 
     def _steps(self, n: int) -> bool:
-        """Make n steps, pulled at if something is held; False when one failed, and time stands still then."""
+        """Make n steps, with the force of a pull if any; False when one failed: then time stands still."""
         try:
             if self.perturbation.grip is None:
                 self.world.step(n)

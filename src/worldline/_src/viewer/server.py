@@ -90,7 +90,7 @@ def check_host(host: str) -> None:
 
 
 def start_server(host: str, port: int, gate: Gate) -> Any:
-    """A server of viser that is silent, asks a gate about requests and drops messages that are not valid."""
+    """A server of viser that is silent, checks requests by a gate and drops messages that are not valid."""
     try:
         import viser
     except ImportError:

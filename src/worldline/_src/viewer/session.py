@@ -113,7 +113,7 @@ class Session:
             self._wake.clear()
 
     def _turn(self) -> None:
-        """Do what was asked for, make the steps that are due, and show the World.
+        """Carry out what was requested, make the steps that are due, and show the World.
 
         Whatever goes wrong is said on the page and ends the play: the thread serves the page until it closes.
         """
@@ -130,7 +130,7 @@ class Session:
             self.playback.error = error
 
     def _drain(self) -> bool:
-        """Do what was asked for."""
+        """Do what was requested."""
         worked = False
         while True:
             try:

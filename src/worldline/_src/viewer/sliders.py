@@ -115,7 +115,7 @@ def actuator_ranges(world: World) -> list[tuple[str, float, float]]:
 
 
 def set_joint(joint: Any, axis: int, value: float) -> None:
-    """Put one axis of a joint where it is asked to be, at rest."""
+    """Put one axis of a joint where it is dragged to, at rest."""
     position, velocity = joint.position.copy(), joint.velocity.copy()
     position[axis], velocity[axis] = value, 0.0
     joint.position, joint.velocity = position, velocity

@@ -39,7 +39,7 @@ def _differentiable_worlds(batch: WorldBatch, which: np.ndarray) -> list[World]:
     if template is None or not template.is_differentiable:
         raise OperationError(
             "this WorldBatch takes no derivatives; make it of a World(differentiable=True) or of a scene "
-            "that asks for them"
+            "that requests them"
         )
     assert isinstance(worlds, ThreadWorlds), "a differentiable World is an obstacle to lanes"
     frozen = which[worlds.frozen[which]]

@@ -260,7 +260,7 @@ class LaneWorlds:
 
     def sensors(self) -> Array:
         """Readings of all sensors, (worlds, n)."""
-        # clocks tell the time of their own world, which a reset sets back
+        # clocks have the time of their own world, which a reset sets back
         made = self.sim._sensing().values(1, None, self.time, self.frame)
         if self.sim.elements is None:
             return made

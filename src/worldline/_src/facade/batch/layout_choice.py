@@ -99,7 +99,7 @@ def lane_simulation(template: Template, worlds: int, dtype: np.dtype) -> LaneSim
 
 
 def obstacles(template: Template) -> tuple[str, ...]:
-    """What a World asks of a step that lanes do not do, or do otherwise; empty when they do all of it."""
+    """What a World requests and lanes do not do, or do otherwise; empty when they do all of it."""
     found: list[str] = []
     sim, runtime, world = template.sim, template.runtime, template.world
     plan = sim.plan()
@@ -135,7 +135,7 @@ def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64
     """Which layout a batch has; `layout` is one of LAYOUTS. Only lanes have single precision.
 
     Raises:
-        CapabilityError: lanes are asked for and do not do what the World does.
+        CapabilityError: lanes are requested and do not do what the World does.
     """
     precision = precision_of(dtype, "WorldBatch")
     single = precision == np.float32
@@ -145,7 +145,7 @@ def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64
     if layout == THREADS:
         if single:
             raise CapabilityError("layout 'threads' has no dtype float32: single worlds step in float64")
-        return LayoutChoice(THREADS, ("as asked",))
+        return LayoutChoice(THREADS, ("as requested",))
     found = obstacles(template)
     if not found:
         try:

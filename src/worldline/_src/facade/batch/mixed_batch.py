@@ -162,7 +162,7 @@ class MixedBatch(errors.NotShared, errors.FixedAttributes):
         return group.extract(row)
 
     def _parts(self, worlds: WhichWorlds) -> Iterator[tuple[WorldBatch, np.ndarray, np.ndarray]]:
-        """Groups that have any of some worlds, with their rows there and positions among those asked for."""
+        """Groups that have any of some worlds, with their rows and their positions in the request."""
         which = indices_of(worlds, self.num_worlds)
         for k, group in enumerate(self.groups):
             at = np.flatnonzero(self.world_group[which] == k)

@@ -221,7 +221,7 @@ class BatchParameters(NotCopied, FixedAttributes):
 
     Reading gives a read-only copy; assignment writes, and a value of the shape of one world serves all.
     Worlds in lanes stay there while parameters change numbers alone. One that changes what a step does, such
-    as restitution of a body that had none, moves a batch to threads, unless lanes were asked for, which is
+    as restitution of a body that had none, moves a batch to threads, unless lanes were requested, which is
     refused.
 
     Example:

@@ -258,7 +258,7 @@ class Randomization(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _number_of(line: Randomized, name: str) -> int:
-    """What tells the draws of a name, or of a group, from all others."""
+    """What distinguishes the draws of a name, or of a group, from all others."""
     key = f"name:{name}" if line.group is None else f"group:{line.group}"
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
 

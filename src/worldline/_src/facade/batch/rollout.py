@@ -55,9 +55,9 @@ class RolloutTrajectory(NamedTuple):
     time: Array
     """[s], (worlds, steps + 1)."""
     sensor_values: Array | None = None
-    """Readings before the first step and after every step, (worlds, steps + 1, n), when asked for."""
+    """Readings before the first step and after every step, (worlds, steps + 1, n), on request."""
     contacts: tuple[BatchContacts, ...] | None = None
-    """Contacts before the first step and after every step, when asked for."""
+    """Contacts before the first step and after every step, on request."""
     failures: tuple[StepFailure, ...] = ()
     """Worlds that diverged; they stay at their last good state to the end."""
 

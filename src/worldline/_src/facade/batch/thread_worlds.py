@@ -151,7 +151,7 @@ class Unit:
 
 
 class ThreadWorlds:
-    """Worlds that step one by one, on as many threads as are asked for."""
+    """Worlds that step one by one, on as many threads as are requested."""
 
     kind = THREADS
 

@@ -81,11 +81,11 @@ class WorldBatch(errors.NotShared, BatchPart):
         source: a World, which is cloned with its state and commands and not changed; a scene; or a Model.
         num_worlds: how many.
         layout: "lanes" or "threads" to have that one or an error that says why not; "auto" for lanes where
-            they do all that is asked for.
+            they do all that is requested.
         divergence_policy: what happens to worlds that diverge; as the World or the scene says when None.
             RAISE freezes them, makes all steps of the others and raises `BatchFailure` in the end.
         dtype: precision of steps. float32 computes twice as many worlds in each instruction; the guide to
-            many worlds tells its errors. Arrays stay float64, with numbers of single precision after a step;
+            many worlds states its errors. Arrays stay float64, with numbers of single precision after a step;
             poses, energies, contacts and sensors have double precision. What is not there is refused by name.
 
     Example:
@@ -209,7 +209,7 @@ class WorldBatch(errors.NotShared, BatchPart):
 
     @property
     def resolved_configuration(self) -> tuple[ResolvedOption, ...]:
-        """What was asked for, what steps of the batch make of it, and why; its first row is the layout."""
+        """What was requested, what steps of the batch make of it, and why; its first row is the layout."""
         rows, world = self._choice.resolved(), self._template.world
         rows += [] if world is None else requirements.resolved_configuration(world)
         if isinstance(self._worlds, LaneWorlds):

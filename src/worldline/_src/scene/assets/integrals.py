@@ -47,7 +47,7 @@ def mesh_integrals(mesh: Mesh, mode: MeshInertia = MeshInertia.Auto, where: str 
     """Volume or area of a mesh with its moments.
 
     Raises:
-        SceneError: Exact is asked of a mesh whose triangles disagree or face inward, or there is nothing
+        SceneError: Exact is requested for a mesh whose triangles disagree or face inward, or there is nothing
             to integrate.
     """
     if mode is MeshInertia.Auto:

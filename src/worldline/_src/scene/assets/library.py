@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The meshes and height fields of one scene, loaded when asked for, and what follows from them.
+"""The meshes and height fields of one scene, loaded on request, and what follows from them.
 
 This is where a compiler gets from names to shapes: `mesh`, `hull` and `parts` for collision and display,
 `resolved` for primitives that are fitted to a mesh, `link_properties` for inertia.
@@ -69,7 +69,7 @@ class ResolvedShape(NamedTuple):
 def load_mesh(
     source: MeshSource, policy: PathPolicy, *, cache: AssetCache | None = None, where: str = "mesh"
 ) -> Mesh:
-    """The mesh of a source, in the axes its transform asks for.
+    """The mesh of a source, in the axes its transform requests.
 
     Raises:
         SceneError: It is missing, may not be read, or is broken.

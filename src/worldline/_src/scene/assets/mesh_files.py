@@ -273,7 +273,7 @@ _GLTF_KNOWN: Final = re.compile("KHR_(materials|texture|lights|xmp|mesh_quantiza
 
 
 def _gltf_counts(data: bytes, where: str) -> list[tuple[str, int]]:
-    """What a glTF file asks to be made: entries of accessors, and bytes of views, each of which is copied.
+    """What a glTF file allocates: entries of accessors, and bytes of views, each of which is copied.
 
     Raises:
         CapabilityError: Vertices that trimesh would take for others without a word.

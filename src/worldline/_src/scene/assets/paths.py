@@ -58,7 +58,7 @@ class PathPolicy:
         allow_outside: bool = False,
         file_bytes: int = LIMITS.file_bytes,
     ) -> None:
-        # made absolute now, since the working directory may change before it is asked for
+        # made absolute now, since the working directory may change before it is used
         self._base = None if base is None else base.absolute()
         named = [entry for entry in asset_dirs if isinstance(entry, PackageDirectory)]
         self.packages = {entry.name: _real(entry.directory) for entry in named}

@@ -158,7 +158,7 @@ def _expanded(
             product(anchor, _motion(parts[0].kind, _axis(joint), -joint.ref_, 0.0)), anchor.inverse()
         )
         parts[0].X_PL = product(parts[0].X_PL, back)
-        message = f"drawn at coordinate zero, as the format wants it, instead of {joint.ref_!r}"
+        message = f"drawn at coordinate zero, as the format requires it, instead of {joint.ref_!r}"
         notes.approximated(f"{path}.ref_", message)
     if joint.frozen is not None:
         return _frozen(joint, parts, anchor, path, notes)

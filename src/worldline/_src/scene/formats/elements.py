@@ -148,7 +148,7 @@ class Element:
                 element.children = []
 
     def copy(self) -> Element:
-        """A deep copy whose elements still tell where the originals stand."""
+        """A deep copy whose elements keep the lines of the originals."""
         copied = self._alone()
         stack: list[tuple[Element, Element]] = [(self, copied)]
         while stack:
@@ -266,7 +266,7 @@ def check_objects(
 
 
 def _has_many(source: str) -> bool:
-    """Whether a text has too many elements or attributes, as far as its signs tell."""
+    """Whether a text has too many elements or attributes, by a count of its signs."""
     if len(source) <= ELEMENTS:
         # an element and an attribute take a sign each, so most texts need no counting
         return False

@@ -20,7 +20,7 @@ class Layers(tuple[Element, ...]):
     Attributes:
         holders: For every attribute that any of them gives, the last one that does.
         texts: For every attribute that any of them gives, all that they say of it, in their order.
-        lists: Lists of numbers that were read before, by what was asked for.
+        lists: Lists of numbers that were read before, by what was requested.
         reported: Known attributes for which the others have been reported; see `Attributes.others`.
     """
 

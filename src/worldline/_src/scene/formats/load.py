@@ -140,7 +140,7 @@ def _contents(file: Path, limits: Limits) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             # a pipe or a device may never end
             raise errors.SceneError(f"{file}: cannot be read: it is no regular file")
-        # room for a file that grows, or does not tell its size, and no more than that
+        # room for a file that grows, or does not report its size, and no more than that
         most = min(max(status.st_size, _BLOCK), limits.file_bytes) + 1
         with open(file, "rb", buffering=0) as stream:
             data = stream.read(most)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What URDF and SDF have in common: links of given inertia, with visuals and collisions.
 
-Both tell shapes that are seen from shapes that touch, and both want the mass properties of a link in numbers.
-A scene has one list of geoms, which may be either or both, and may leave the inertia to them.
+Both distinguish shapes that are seen from shapes that touch, and both require the mass properties of a link
+in numbers. A scene has one list of geoms, which may be either or both, and may leave the inertia to them.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ SUFFIXES: Final = {
     ".sdf": "sdf",
     ".world": "sdf",
 }
-"""The format that a suffix stands for; `.xml` is MJCF unless another format is asked for."""
+"""The format that a suffix stands for; `.xml` is MJCF unless another format is requested."""
 
 TEXT_FORMATS: Final = ("msd", "mjcf", "urdf", "sdf")
 FORMATS: Final = ("msd", "msgpack", "mjcf", "urdf", "sdf")
@@ -119,7 +119,7 @@ def file_beside(files: dict[str, bytes], file_path: Path, name: str, suffix: str
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "asset"
     folder = f"{file_path.stem}_assets"
     number, chosen = 1, f"{folder}/{plain}{suffix}"
-    # file systems that do not tell cases apart are common
+    # file systems that ignore case are common
     taken = {known.lower() for known in files}
     while chosen.lower() in taken:
         number += 1

@@ -3,9 +3,9 @@
 """Reading XML formats without losing anything on the way.
 
 A format reader makes a `Log`, which gathers all problems of a file and the notes for the scene's report,
-and wraps each element in `Attributes`. Those read typed values, note what is malformed, and in `finish` tell
-which attributes were not read, so that nothing is dropped silently. At the end `Log.raise_any` raises
-everything as one `SceneError`. The elements themselves come from `parse`, see `elements`.
+and wraps each element in `Attributes`. Those read typed values, note what is malformed, and in `finish`
+report which attributes were not read, so that nothing is dropped silently. At the end `Log.raise_any`
+raises everything as one `SceneError`. The elements themselves come from `parse`, see `elements`.
 """
 
 from __future__ import annotations
@@ -414,7 +414,7 @@ class Attributes:
 
         Args:
             ignored: Attributes of the format that a scene has no place for, and why; they are left out.
-            also: Further valid names, which need not have been asked for this time.
+            also: Further valid names, which need not have been read this time.
             strict: An unknown attribute is a problem, else it is left out.
         """
         if self.element.attributes.keys() <= self._read:

@@ -82,9 +82,9 @@ _SOFTNESS = 1e-9
 _VELOCITY_ROUNDS = 2
 
 
-class Held(NamedTuple):
-    """What the equalities of mechanisms hold: they, their anchors, bodies as rows see them and trees as mass
-    matrices do, with their joints."""
+class Mechanism(NamedTuple):
+    """Equalities of mechanisms with their anchors, bodies as rows see them and trees as mass matrices do, and
+    their joints."""
 
     equality: Any
     targets: Any
@@ -146,10 +146,10 @@ def _keep_meridian(residual_io, goal, n):
 
 
 @inline
-def loop_rows(loop, g, held, q, v, has_goals):
+def loop_rows(loop, g, mechanism, q, v, has_goals):
     """Jacobian and residuals of the equalities of a mechanism that are on; has_goals: of this step."""
     span, J, residual = loop.loop_span, loop_jacobian(loop, g, loop.loop_J).values, loop.loop_r
-    equality, targets, bodies = held.equality, held.targets, held.bodies
+    equality, targets, bodies = mechanism.equality, mechanism.targets, mechanism.bodies
     X, axes = targets.anchor_X, loop.loop_axes
     none = Vec3(0.0, 0.0, 0.0)
     still = PointMotion(none, none, none, none)
@@ -345,15 +345,15 @@ def _put_back(loop, g, trees, q_io):
 
 
 @kernel
-def close_loops(loop, held, h, crb_out, q_io, v_io):
+def close_loops(loop, mechanism, h, crb_out, q_io, v_io):
     """Coordinates and velocities of all closed mechanisms, projected; see the module.
 
     O(links) for poses in each Newton step. For a mechanism with n columns and m rows, each of which shares
     columns with w others, within a reach of c columns each, the first one takes O(n depth^2 + m c depth +
     m w^2), after clearing n^2 numbers, the next ones O(m c).
     """
-    trees, motion, state = held.trees, loop.loop_motion, loop.loop_state
-    tree, pos, joint, anchors = trees.tree, trees.pos, held.joint, held.anchors
+    trees, motion, state = mechanism.trees, loop.loop_motion, loop.loop_state
+    tree, pos, joint, anchors = trees.tree, trees.pos, mechanism.joint, mechanism.anchors
     for i in range(q_io.shape[0]):
         loop.loop_q[i] = q_io[i]
     iteration, left = 0, True
@@ -364,10 +364,10 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
             motion[d] = constant(0.0, h)
         left = False
         for g in range(loop.loop_span.shape[0]):
-            loop_rows(loop, g, held, q_io, v_io, iteration > 0)
+            loop_rows(loop, g, mechanism, q_io, v_io, iteration > 0)
             before = state[g, FAR]
             if iteration == 0:
-                _set_goals(loop, g, held.equality, h)
+                _set_goals(loop, g, mechanism.equality, h)
             far = distance(loop, g, h)
             state[g, FAR] = far
             if iteration == 0:
@@ -397,19 +397,19 @@ def close_loops(loop, held, h, crb_out, q_io, v_io):
         anchor_poses(tree, pos, anchors)
     for g in range(loop.loop_span.shape[0]):
         if left:
-            loop_rows(loop, g, held, q_io, v_io, True)
+            loop_rows(loop, g, mechanism, q_io, v_io, True)
         for _ in range(_VELOCITY_ROUNDS):
             _across(loop, g, v_io, constant(1.0, h))
             push_loop(loop, g, v_io)
 
 
 @kernel
-def mark_loops(held, islands, spin, loop_out):
+def mark_loops(mechanism, islands, spin, loop_out):
     """Choose the mechanisms that take the mean of both accelerations: those with no rows of another kind.
 
     Prescribed motion and free bodies, whose spin is integrated exactly, have rules of their own.
     """
-    trees = held.trees
+    trees = mechanism.trees
     for g in range(loop_out.loop_span.shape[0]):
         mean = 1
         for i in range(loop_out.loop_span[g, TREES_FIRST], loop_out.loop_span[g, TREES_END]):
@@ -451,7 +451,7 @@ def mean_loops(loop, h, start, a_io, tau_io, v_io):
 
 
 @kernel
-def lead_loops(loop, held, h, q, a, crb_out, v_io):
+def lead_loops(loop, mechanism, h, q, a, crb_out, v_io):
     """Take half of the acceleration across the loops off the velocity that a semi-implicit step begins with.
 
     The displacement h (v + h a) is along the directions at the start, and the loops turn away by half of what
@@ -466,7 +466,7 @@ def lead_loops(loop, held, h, q, a, crb_out, v_io):
                 d = loop.loop_dof[j]
                 v_io[d] = v_io[d] - (0.5 * h) * a[d]
             continue
-        loop_rows(loop, g, held, q, v_io, False)
-        factor_loop(loop, g, held.trees, 0.0, crb_out)
+        loop_rows(loop, g, mechanism, q, v_io, False)
+        factor_loop(loop, g, mechanism.trees, 0.0, crb_out)
         _across(loop, g, a, 0.5 * h)
         push_loop(loop, g, v_io)

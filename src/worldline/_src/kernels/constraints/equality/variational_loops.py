@@ -65,12 +65,12 @@ _LEADING = 1e-6
 
 
 @inline
-def _go(held, start, move, h, q_out):
+def _go(mechanism, start, move, h, q_out):
     """Poses and anchors where the displacement leads; q_out: the coordinates there."""
-    trees = held.trees
+    trees = mechanism.trees
     configuration.integrate(trees.tree, start.q_start, move.displacement, constant(1.0, h), q_out)
-    kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
-    anchor_poses(trees.tree, trees.pos, held.anchors)
+    kinematics.kinematics(trees.tree, mechanism.joint, q_out, trees.pos)
+    anchor_poses(trees.tree, trees.pos, mechanism.anchors)
 
 
 @inline
@@ -98,12 +98,12 @@ def _push_gap(loop, g, h, move_io):
 
 
 @inline
-def _factor_start(loop, held, start, damping, crb_out, q_out):
+def _factor_start(loop, mechanism, start, damping, crb_out, q_out):
     """Damped factors at the start of the step of mechanisms that begin again; q_out is there."""
-    trees = held.trees
+    trees = mechanism.trees
     for k in range(q_out.shape[0]):
         q_out[k] = start.q_start[k]
-    kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
+    kinematics.kinematics(trees.tree, mechanism.joint, q_out, trees.pos)
     for g in range(loop.loop_span.shape[0]):
         if any_of(loop.loop_state[g, FAR] > 0.5):
             J = loop_jacobian(loop, g, loop.loop_J).values
@@ -124,12 +124,12 @@ def _begins(loop):
 
 
 @kernel
-def start_loops(loop, held, h, q, v, crb_out):
+def start_loops(loop, mechanism, h, q, v, crb_out):
     """Jacobians at the start of a step with their factors; no impulses yet. Needs poses there."""
-    anchor_poses(held.trees.tree, held.trees.pos, held.anchors)
+    anchor_poses(mechanism.trees.tree, mechanism.trees.pos, mechanism.anchors)
     for g in range(loop.loop_span.shape[0]):
-        loop_rows(loop, g, held, q, v, False)
-        factor_loop(loop, g, held.trees, 0.0, crb_out)
+        loop_rows(loop, g, mechanism, q, v, False)
+        factor_loop(loop, g, mechanism.trees, 0.0, crb_out)
         loop.loop_state[g, FAR_START], loop.loop_state[g, FAR] = constant(0.0, h), constant(1.0, h)
         J, kept = loop_jacobian(loop, g, loop.loop_J).values, loop_jacobian(loop, g, loop.loop_start).values
         for k in range(J.shape[0]):
@@ -161,19 +161,19 @@ def rows_beside_loops(loop, start, a_io):
 
 
 @kernel
-def lead_start(loop, held, h, start, v, move_io, q_out):
+def lead_start(loop, mechanism, h, start, v, move_io, q_out):
     """The impulses of the accelerations along the loops at the start, for mechanisms that begin."""
-    trees = held.trees
+    trees = mechanism.trees
     if _begins(loop):
         # x = (g(q0 + h v) + g(q0 - h v)) / 2 - g(q0), half of h^2 J' v
         for k in range(loop.loop_force.shape[0]):
             loop.loop_force[k] = -loop.loop_goal[k]
         for sign in (1.0, -1.0):
             configuration.integrate(trees.tree, start.q_start, start.v_start, sign * h, q_out)
-            kinematics.kinematics(trees.tree, held.joint, q_out, trees.pos)
-            anchor_poses(trees.tree, trees.pos, held.anchors)
+            kinematics.kinematics(trees.tree, mechanism.joint, q_out, trees.pos)
+            anchor_poses(trees.tree, trees.pos, mechanism.anchors)
             for g in range(loop.loop_span.shape[0]):
-                loop_rows(loop, g, held, q_out, v, False)
+                loop_rows(loop, g, mechanism, q_out, v, False)
                 for k in range(loop.loop_span[g, ROW_FIRST], loop.loop_span[g, ROW_END]):
                     loop.loop_force[k] = loop.loop_force[k] + 0.5 * loop.loop_r[k]
         for g in range(loop.loop_span.shape[0]):
@@ -191,14 +191,14 @@ def lead_start(loop, held, h, start, v, move_io, q_out):
 
 
 @kernel
-def push_loops(loop, held, h, start, v, move_io, q_out):
+def push_loops(loop, mechanism, h, start, v, move_io, q_out):
     """A Newton step of the impulses at the start, from where the displacement leads; q_out is there.
 
     p0 and the displacement change by it, and the equations of the step are to be solved again.
     """
-    _go(held, start, move_io, h, q_out)
+    _go(mechanism, start, move_io, h, q_out)
     for g in range(loop.loop_span.shape[0]):
-        loop_rows(loop, g, held, q_out, v, False)
+        loop_rows(loop, g, mechanism, q_out, v, False)
         # the distance of the first of these steps is kept
         before = loop.loop_state[g, FAR_START]
         loop.loop_state[g, FAR_START] = where(before > 0.0, before, distance(loop, g, h))
@@ -207,40 +207,40 @@ def push_loops(loop, held, h, start, v, move_io, q_out):
 
 
 @kernel
-def damp_loops(loop, held, h, start, v, crb_out, move_io, q_out):
+def damp_loops(loop, mechanism, h, start, v, crb_out, move_io, q_out):
     """Begin again with damped impulses in mechanisms that Newton's method leaves open; others keep theirs.
 
     loop_state[:, FAR] is 1 for the former and 0 for the latter. start.v_part: p0 without impulses.
     """
-    _go(held, start, move_io, h, q_out)
+    _go(mechanism, start, move_io, h, q_out)
     solved = not any_of(move_io.solver_report[1] > 0.5)
     for g in range(loop.loop_span.shape[0]):
-        loop_rows(loop, g, held, q_out, v, False)
+        loop_rows(loop, g, mechanism, q_out, v, False)
         far, most = distance(loop, g, h), _LEFT * loop.loop_state[g, FAR_START]
         most = minimum(maximum(most, constant(_CLOSE, h)), constant(_FARTHEST, h))
         closed = solved and not any_of(far > most)
         loop.loop_state[g, FAR] = constant(0.0 if closed else 1.0, h)
     if _begins(loop):
-        _factor_start(loop, held, start, _LEADING, crb_out, q_out)
+        _factor_start(loop, mechanism, start, _LEADING, crb_out, q_out)
         for g in range(loop.loop_span.shape[0]):
             if any_of(loop.loop_state[g, FAR] > 0.5):
                 # u = h v, p0 as they were
                 for i in range(loop.loop_span[g, COLUMN_FIRST], loop.loop_span[g, COLUMN_END]):
                     d = loop.loop_dof[i]
                     move_io.p_start[d] = start.v_part[d]
-                    if held.trees.chain.dof_mobile[d] != 0.0:
+                    if mechanism.trees.chain.dof_mobile[d] != 0.0:
                         move_io.displacement[d] = h * start.v_start[d]
         solve_again(move_io)
 
 
 @kernel
-def push_damped(loop, held, h, start, v, crb_out, move_io, q_out):
+def push_damped(loop, mechanism, h, start, v, crb_out, move_io, q_out):
     """The same as `push_loops` by damped least squares, for mechanisms that began again."""
     if _begins(loop):
-        _factor_start(loop, held, start, _DAMPING, crb_out, q_out)
-        _go(held, start, move_io, h, q_out)
+        _factor_start(loop, mechanism, start, _DAMPING, crb_out, q_out)
+        _go(mechanism, start, move_io, h, q_out)
         for g in range(loop.loop_span.shape[0]):
             if any_of(loop.loop_state[g, FAR] > 0.5):
-                loop_rows(loop, g, held, q_out, v, False)
+                loop_rows(loop, g, mechanism, q_out, v, False)
                 _push_gap(loop, g, h, move_io)
         solve_again(move_io)

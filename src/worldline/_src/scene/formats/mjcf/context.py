@@ -211,7 +211,7 @@ class Reading:
     ) -> Range | None:
         """A range that limits something, None where it does not.
 
-        A range says by itself whether it limits when the file wants so, which is the default.
+        A range says by itself whether it limits when the file says so, which is the default.
         """
         if name not in a and flag not in a:
             return None

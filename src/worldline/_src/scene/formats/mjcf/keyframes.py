@@ -51,10 +51,10 @@ class _Frames:
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
-        slots = layout(reading.world)
-        self.slots = {id(slot.joint): slot for slot in slots}
-        self.start = [x for slot in slots for x in slot.reference_values()]
-        self.velocities = sum(slot.v_count for slot in slots)
+        spans = layout(reading.world)
+        self.spans = {id(span.joint): span for span in spans}
+        self.start = [x for span in spans for x in span.reference_values()]
+        self.velocities = sum(span.v_count for span in spans)
         self._own: list[Coordinates | int] = list(reading.joints)
         self._own_places: list[tuple[int, int, int]] = []
         # whether numbers of the file stand where the scene has them, but for these, whose quaternions differ
@@ -135,7 +135,7 @@ class _Frames:
             if isinstance(joint, int):
                 count, start = joint, -1
             else:
-                count, start = joint.q_count, self.slots[id(joint.joint)].q_start
+                count, start = joint.q_count, self.spans[id(joint.joint)].q_start
             places.append((at, count, start))
             at += count
         if joints is self._own:
@@ -157,7 +157,7 @@ class _Frames:
             part = values[at : at + count]
             at += count
             if not isinstance(joint, int):
-                start = self.slots[id(joint.joint)].v_start
+                start = self.spans[id(joint.joint)].v_start
                 out[start : start + len(part)] = part
         return np.array(out, np.float64)
 

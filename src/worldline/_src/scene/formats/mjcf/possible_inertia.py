@@ -54,7 +54,7 @@ def possible_inertia(given: MassProperties) -> PossibleInertia:
     # second moments of mass along the principal axes, smallest first
     second = np.maximum(0.5 * moments.sum() - moments, 0.0)
     nearest = second.sum() - second
-    # what no step can tell from rounding is none
+    # what no step can distinguish from rounding is none
     nearest[nearest < LEAST_INERTIA] = 0.0
     # a sum that is rounded down would still be refused
     nearest[0] = min(nearest[0], nearest[1] + nearest[2])

@@ -436,7 +436,7 @@ def check(root: Element, log: Log) -> tuple[int, set[str]]:
 
 
 def _known(root: Element) -> list[tuple[Element, Rule]] | None:
-    """All elements with their rules, level by level; None when `check` may have something to tell."""
+    """All elements with their rules, level by level; None when `check` may have something to report."""
     found = [(root, RULES["mujoco"])]
     texts: list[str] = []
     for element, rule in found:

@@ -76,7 +76,7 @@ def _finish(writing: Writing, tag: str, words: Words, constraint: Any, path: str
 
 
 def _write_ends(words: Words, kind: Any) -> bool:
-    """What is held together; returns whether it is two links, not sites."""
+    """The two bodies; returns whether it is two links, not sites."""
     value = kind.value
     if kind.variant == "site_pair":
         words["site1"], words["site2"] = value["site_a"], value["site_b"]

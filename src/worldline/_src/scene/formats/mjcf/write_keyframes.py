@@ -14,7 +14,7 @@ from worldline._src.scene.bodies import BodyKind
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing, paths_of_links
 from worldline._src.scene.keyframes import Keyframe
-from worldline._src.scene.layout import Slot, layout
+from worldline._src.scene.layout import JointSpan, layout
 from worldline._src.scene.poses import multiply
 from worldline._src.scene.vectors import Array
 
@@ -22,9 +22,9 @@ _SAID: Final = frozenset(("name", "time", "dof_pos", "dof_vel", "ctrl", "act", "
 
 
 class _Order(NamedTuple):
-    """Joints of the file with the slots they show, and what of the scene is in no joint of the file."""
+    """Joints of the file with the spans they show, and what of the scene is in no joint of the file."""
 
-    columns: list[tuple[Slot, Column]]
+    columns: list[tuple[JointSpan, Column]]
     is_complete: bool
 
 
@@ -38,17 +38,17 @@ def write_keyframes(writing: Writing) -> None:
 
 
 def _order(writing: Writing) -> _Order:
-    slots = {id(slot.joint): slot for slot in layout(writing.world)}
-    found: list[tuple[Slot, Column]] = []
+    spans = {id(span.joint): span for span in layout(writing.world)}
+    found: list[tuple[JointSpan, Column]] = []
     for link, parent, index, _ in paths_of_links(writing.world):
         body = writing.world.hierarchy.bodies[index]
         joints = [*([body.free] if parent is None and body.free is not None else []), *link.joints]
         for joint in joints:
-            slot = slots.get(id(joint))
-            if slot is not None:
-                found += [(slot, column) for column in writing.columns.get(id(joint), [])]
-    shown = {id(slot.joint) for slot, _ in found}
-    return _Order(found, all(id(slot.joint) in shown for slot in slots.values() if slot.q_count))
+            span = spans.get(id(joint))
+            if span is not None:
+                found += [(span, column) for column in writing.columns.get(id(joint), [])]
+    shown = {id(span.joint) for span, _ in found}
+    return _Order(found, all(id(span.joint) in shown for span in spans.values() if span.q_count))
 
 
 def _write_frame(writing: Writing, frame: Keyframe, order: _Order, path: str) -> None:
@@ -72,8 +72,8 @@ def _write_frame(writing: Writing, frame: Keyframe, order: _Order, path: str) ->
 
 def _positions(values: Array, order: _Order, writing: Writing, path: str) -> list[float]:
     out: list[float] = []
-    for slot, column in order.columns:
-        start = slot.q_start + column.q_index
+    for span, column in order.columns:
+        start = span.q_start + column.q_index
         part = values[start : start + column.sizes[0]].tolist()
         if column.kind in ("ball", "free"):
             turn = part[-4:]
@@ -91,8 +91,8 @@ def _positions(values: Array, order: _Order, writing: Writing, path: str) -> lis
 
 def _velocities(values: Array, order: _Order) -> list[float]:
     out: list[float] = []
-    for slot, column in order.columns:
-        start = slot.v_start + column.v_index
+    for span, column in order.columns:
+        start = span.v_start + column.v_index
         part = values[start : start + column.sizes[1]].tolist()
         if column.turn is not None:
             part = column.turn.turn(np.array(part)).tolist()

@@ -35,7 +35,7 @@ _KNOWN_FILES: Final = (".obj", ".stl", ".msh")
 _MOST_FACES: Final = 200_000
 """Triangles of an STL file that MuJoCo reads."""
 _LEAST_BASE: Final = 1e-3
-"""Thickness of the ground below a height field that has none, m; the format wants some."""
+"""Thickness of the ground below a height field that has none, m; the format requires some."""
 
 
 def mesh_asset(writing: Writing, geom: Geometry, path: str) -> str:

@@ -177,7 +177,7 @@ def _write_frame(writing: Writing, words: Words, sensor: sensors.FrameSensor, pa
     if reference.variant == "local":
         tag = _LOCAL.get(sensor.sensor_type)
         if tag is None:
-            writing.lost(path, "the format tells only velocity, rate and acceleration in axes of their own")
+            writing.lost(path, "the format has only velocity, rate and acceleration in axes of their own")
             return
         site = _own_site(writing, target)
         if site is None:
@@ -252,7 +252,7 @@ def _write_contact(writing: Writing, words: Words, sensor: sensors.ContactSensor
     wanted = [word for word in REPORTED if getattr(sensor.report, word)]
     if not wanted:
         writing.changed(
-            f"{path}.report", "a contact sensor that tells nothing tells how many contacts there are"
+            f"{path}.report", "a contact sensor without a selection reports the number of contacts"
         )
     if wanted and wanted != ["found"]:
         words["data"] = " ".join(wanted)

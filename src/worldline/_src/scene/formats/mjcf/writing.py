@@ -3,7 +3,7 @@
 """What all parts of the MJCF writer share: sections, attributes, names, and notes on what is lost.
 
 The writer is the inverse of the reader. Values are written resolved, without default classes, and those that
-are the format's own defaults are left out. Three kinds of notes tell what happened to the rest: *left out*
+are the format's own defaults are left out. Three kinds of notes state what happened to the rest: *left out*
 and *approximated* are losses; *kept* says that something is written in other words, so that reading the file
 again gives an equivalent scene and not an equal one.
 """
@@ -176,7 +176,7 @@ class Writing:
         self.library = AssetLibrary(world)
 
     def section(self, tag: str) -> Element:
-        """A section of the file, made when it is first asked for."""
+        """A section of the file, made on first use."""
         found = self._sections.get(tag)
         if found is None:
             found = self._sections[tag] = root(tag)

@@ -114,7 +114,7 @@ class Scope:
 
         Args:
             name: The frame.
-            user: Who asks, for messages.
+            user: The element that refers to it, for messages.
         """
         chain: list[tuple[str, Pose]] = []
         seen: set[str] = set()

@@ -86,7 +86,7 @@ class SdfJoint(NamedTuple):
         axes: Its axes.
         pitch: Advance of a screw, m/rad.
         gearbox: Data of a gearbox.
-        cuts: Whether the file asks to cut its loop here.
+        cuts: Whether the file requests to cut its loop here.
     """
 
     element: Element

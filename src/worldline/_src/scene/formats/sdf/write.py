@@ -105,7 +105,7 @@ class _File:
     def _world(self, element: XmlElement) -> Scope:
         world, option = self.world, self.world.simulate_option
         if not world.name:
-            self.notes.kept("$.name", "SDF wants a name here, and a new one is made")
+            self.notes.kept("$.name", "SDF requires a name here, and a new one is made")
         made = child(element, "world", {"name": world.name or "scene"})
         # other readers require the name of an engine, and accept any
         physics = child(made, "physics", {"name": "step", "type": "ignored"})

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints of SDF that are not part of a tree: closures, joints of the world, and what ties coordinates.
 
-A closure becomes a joint that closes a loop and asks to be cut there; `trees.py` turns it back. SDF places
-such a joint by its frame in the child alone, so its ends have to meet where the scene is drawn.
+A closure becomes a joint that closes a loop and is marked to be cut there; `trees.py` turns it back. SDF
+places such a joint by its frame in the child alone, so its ends have to meet where the scene is drawn.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class LoopWriter:
             self.notes.left_out(path, f"SDF has no joint for a closure of the family {closure.family.name}")
             return
         if not closure.enabled or closure.dynamics is not ClosureDynamicsPolicy.Solve:
-            self.notes.left_out(path, "it is only measured and not held; a joint would hold it")
+            self.notes.left_out(path, "it is measured only; a joint would enforce it")
             return
         ends = (self.end(closure.frame_a), self.end(closure.frame_b))
         axis = kind == "continuous"

@@ -3,9 +3,9 @@
 """Names in an SDF file.
 
 A scope is the world, a model, or a model in a model. No two links, joints, frames or models of a scope have
-one name, and `a::b` is the b of the model a. A scene tells apart names of different kinds, and any text is a
-name. So a name that says its model, as the reader makes it, goes into the scope it names; the others go into
-their model as they are, and what cannot stand there is changed.
+one name, and `a::b` is the b of the model a. A scene distinguishes names of different kinds, and any text
+is a name. So a name that says its model, as the reader makes it, goes into the scope it names; the others
+go into their model as they are, and what cannot stand there is changed.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Names:
         made = Place(scope, scope.claim(last, kind))
         found = self.read_name(made)
         if name is None:
-            self.notes.kept(path, "SDF wants a name here, and a new one is made")
+            self.notes.kept(path, "SDF requires a name here, and a new one is made")
         elif found == self.prefix(model) + name != name:
             self.notes.kept(f"{path}.name", "names carry the name of their model when they are read")
         elif found != name:

@@ -106,7 +106,7 @@ class ShapeWriter(parts.ShapeFiles):
         name = free_name(local or tag, taken)
         taken.add(name)
         if given is None:
-            self.notes.kept(role.path, "SDF wants a name here, and a new one is made")
+            self.notes.kept(role.path, "SDF requires a name here, and a new one is made")
         elif f"{owner}{SEPARATOR}{name}" != given:
             self.notes.kept(
                 f"{role.path}.name", "names of shapes carry that of their link when they are read"

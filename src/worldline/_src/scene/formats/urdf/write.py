@@ -4,9 +4,9 @@
 
 What stands on the world, and every body but a single fixed one at the origin, hangs on a root link named
 `world`, which the reader takes for the world itself; a free body hangs there by a floating joint. The frame
-of a link is moved onto its joint, as the format wants it, and everything on the link with it. Several joints
-of one link become a chain of links without mass. Actuators, sensors, constraints and options have no place
-in a URDF file and are reported.
+of a link is moved onto its joint, as the format requires it, and everything on the link with it. Several
+joints of one link become a chain of links without mass. Actuators, sensors, constraints and options have no
+place in a URDF file and are reported.
 """
 
 from __future__ import annotations
