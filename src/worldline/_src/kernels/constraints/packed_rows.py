@@ -5,10 +5,10 @@
 The rows of the fixed layout are all that any world of a group needs: in eight worlds of a humanoid some fifty
 to hundred, of which a world has ten to twenty. Rows of contacts are packed: row p holds in every lane the
 p-th row that counts in its world, wherever that is in the list. Rows of single joints, which touch a column
-or two, stay as they are, and so do plain rows of contacts in models of few columns. Order: rows of joints,
-plain rows of contacts, then cones of 3, 4 and 6 rows; each kind ends at the count of the world that has most.
-Lanes with fewer have neutral rows, whose D and bounds are zero: they add nothing, exactly, so a world has the
-same bits whatever worlds beside it have.
+or two, stay as they are, and so do plain rows of contacts in models of few columns and where a world has half
+of them. Order: rows of joints, plain rows of contacts, then cones of 3, 4 and 6 rows; each kind ends at the
+count of the world that has most. Lanes with fewer have neutral rows, whose D and bounds are zero: they add
+nothing, exactly, so a world has the same bits whatever worlds beside it have, and whether rows are packed.
 
 Columns in which a row may be other than zero are the bits of an integer. A packed row has those of all
 worlds, and GROUP rows of contacts that follow each other are given the same list of columns, which is made
@@ -24,7 +24,7 @@ from worldline._src.kernels.constraints.lane_parts import gather_row, get_lane, 
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
 from worldline._src.kernels.constraints.tables import OF_CONTACT
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import constant, unsigned, where
+from worldline._src.scalar.ops import any_of, constant, unsigned, where
 
 GROUP = 4
 """Rows of contacts that share a list of columns; packed rows are filled up to a multiple of it."""
@@ -35,8 +35,8 @@ FEW_COLUMNS = 12
 UNBOUNDED = 1e300
 """No force is larger."""
 SINGLES, PLAIN, THREES, FOURS, SIXES, LANES, ALIKE, FILLED = range(8)
-"""Where kinds of packed rows end; the number of lanes, 1 for one world; where rows end that are the same row in
-every world; the rows of every world."""
+"""Where kinds of packed rows end; the number of lanes, 1 for one world; where rows end that are the same row
+in every world; the rows of every world."""
 
 
 class PackedRows(NamedTuple):
@@ -148,6 +148,15 @@ def _list_alike(notes, n, contacts, start, packed_out):
 
 
 @inline
+def _is_common(active, start, end, packed):
+    """Whether a world has half of the rows listed from `start` to `end` - 1: packing costs more then."""
+    most = constant(0.0, active[0])
+    for p in range(start, end):
+        most = most + active[unsigned(packed.source[p, 0])]
+    return any_of(2.0 * most >= end - start)
+
+
+@inline
 def _fill_none(width, force, p, packed_out):
     """Numbers of a row that no world has."""
     zero = constant(0.0, force[0])
@@ -191,16 +200,14 @@ def pack_rows(rows, notes, mask, n, cones, width, force, packed_out):
     and the columns of its rows.
     """
     ends, lanes, active, source = packed_out.end, packed_out.end[LANES], notes.row_active, packed_out.source
-    few = width <= FEW_COLUMNS and not cones
     first = _list_alike(notes, n, False, 0, packed_out)
     for p in range(first):
         _list_columns(mask[source[p, 0]], width, p, packed_out)
         _fill_alike(rows, active, force, p, packed_out)
-    ends[SINGLES], ends[ALIKE] = first, first
-    if few:
-        ends[ALIKE] = ends[PLAIN] = _list_alike(notes, n, True, first, packed_out)
-    else:
-        ends[PLAIN] = _list_contacts(rows, notes, active, n, 1, first, packed_out)
+    end = first if cones else _list_alike(notes, n, True, first, packed_out)
+    alike = not cones and (width <= FEW_COLUMNS or _is_common(active, first, end, packed_out))
+    ends[SINGLES], ends[ALIKE] = first, (end if alike else first)
+    ends[PLAIN] = end if alike else _list_contacts(rows, notes, active, n, 1, first, packed_out)
     ends[THREES], ends[FOURS], ends[SIXES] = ends[PLAIN], ends[PLAIN], ends[PLAIN]
     if cones:
         ends[THREES] = _list_contacts(rows, notes, active, n, 3, ends[PLAIN], packed_out)
@@ -211,10 +218,10 @@ def pack_rows(rows, notes, mask, n, cones, width, force, packed_out):
         ends[FILLED + lane] = ends[SIXES]
     _no_rows(lanes, ends[SIXES], count, packed_out)
     for p in range(first, count, GROUP):
-        found = _mask_of(packed_out, mask, p, p + GROUP, 1 if few else lanes)
+        found = _mask_of(packed_out, mask, p, p + GROUP, 1 if alike else lanes)
         for i in range(p, p + GROUP):
             _list_columns(found, width, i, packed_out)
-            if not few:
+            if not alike:
                 _fill_contact(rows, cones and i >= ends[PLAIN], width, force, i, packed_out)
             elif i < ends[ALIKE]:
                 _fill_alike(rows, active, force, i, packed_out)
