@@ -1,47 +1,93 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Robots of gymnasium in many worlds: `WorldBatch` in double and in single precision, `LaneSimulation` and
-MuJoCo's threaded rollout.
+"""Robots in many worlds: `WorldBatch` in double and in single precision, MuJoCo's threaded rollout and
+MotrixSim's batch.
 
 1,024 worlds from the same states, that have run for a while, with constant random controls; all take turns.
-Then what a batch of ants holds in memory beyond state and controls, and what a call of `step` allocates.
+Times are of processors, which other programs disturb least. MotrixSim has single precision and an integrator
+of its own, starts from its own states of the same file and is measured where it is installed. Robots of the
+Menagerie need its folder in WORLDLINE_MENAGERIE, MuJoCo's humanoid the folder with its humanoid.xml in
+WORLDLINE_SCENES; what is not at hand is named below. `batch_costs` measures what worlds cost beside steps.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import tempfile
 import time
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
 
 from benchmarks.lanes import mujoco_coordinates
-from benchmarks.timing import best_of, microseconds_of, table_of
+from benchmarks.timing import table_of, turns_of
 from worldline import msd
 from worldline import simulation as sx
-from worldline.model import LaneSimulation
 
-WORLDS, STEPS, SETTLE = 1024, 20, 100
+WORLDS, STEPS, SETTLE, TURNS = 1024, 20, 100, 7
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-ROBOTS = ("hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 
 
-def robots() -> dict[str, str]:
-    """Texts by name."""
-    spec = importlib.util.find_spec("gymnasium")
-    if spec is None or spec.origin is None:
-        return {}
-    assets = Path(spec.origin).parent / "envs/mujoco/assets"
-    return {name: (assets / f"{name}.xml").read_text() for name in ROBOTS}
+class Robot(NamedTuple):
+    """A file, and how many times as fast as MuJoCo steps in double precision shall be."""
+
+    name: str
+    path: Path | None
+    asked: float
+    elliptic: bool = False
+    """Whether friction cones are elliptic, whatever the file says."""
 
 
-def started(text: str) -> sx.WorldBatch:
+def _inside(package: str, inside: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent / inside
+
+
+def _in_folder(variable: str, name: str) -> Path | None:
+    folder = os.environ.get(variable)
+    return Path(folder) / name if folder else None
+
+
+def gymnasium_robot(name: str) -> Path | None:
+    """The file of a robot of gymnasium, None where that is not installed."""
+    return _inside("gymnasium", f"envs/mujoco/assets/{name}.xml")
+
+
+def robots() -> list[Robot]:
+    """All robots, at hand or not."""
+    found = [
+        Robot(name, gymnasium_robot(name), 8.0) for name in ("hopper", "half_cheetah", "walker2d", "ant")
+    ]
+    found += [
+        Robot("humanoid", gymnasium_robot("humanoid"), 5.0),
+        Robot("humanoid of MuJoCo", _in_folder("WORLDLINE_SCENES", "humanoid.xml"), 5.0),
+        Robot("humanoid of dm_control", _inside("dm_control", "suite/humanoid.xml"), 5.0),
+        Robot("humanoid, elliptic cones", gymnasium_robot("humanoid"), 4.0, True),
+        Robot("ant, elliptic cones", gymnasium_robot("ant"), 4.0, True),
+        Robot("Barkour vB", _in_folder("WORLDLINE_MENAGERIE", "google_barkour_vb/scene.xml"), 3.0),
+        Robot("Unitree G1", _in_folder("WORLDLINE_MENAGERIE", "unitree_g1/scene.xml"), 3.0),
+    ]
+    return found
+
+
+def _elliptic(path: Path, folder: str) -> Path:
+    """A copy of a robot's file whose friction cones are elliptic."""
+    text, count = re.subn(r"<option ", '<option cone="elliptic" ', path.read_text(), count=1)
+    if not count:
+        raise RuntimeError(f"{path} has no options")
+    made = Path(folder) / path.name
+    made.write_text(text)
+    return made
+
+
+def started(path: Path, worlds: int = WORLDS, **options: Any) -> sx.WorldBatch:
     """Worlds with velocities and controls of their own, some time after they were let go."""
-    batch = sx.WorldBatch(msd.from_str(text, format="mjcf"), WORLDS, layout="lanes")
+    batch = sx.WorldBatch(msd.from_file(path), worlds, **options)
     rng = np.random.default_rng(0)
     batch.joint_velocities[:] = 0.1 * rng.normal(size=batch.joint_velocities.shape)
     batch.controls[:] = 0.4 * rng.uniform(-1.0, 1.0, batch.controls.shape)
@@ -49,141 +95,95 @@ def started(text: str) -> sx.WorldBatch:
     return batch
 
 
-def mujoco_rollout(text: str, batch: sx.WorldBatch) -> Callable[[], object]:
+def mujoco_rollout(path: Path, batch: sx.WorldBatch, threads: int = THREADS) -> Callable[[], object]:
     """A job that steps the same worlds on as many threads, without keeping the steps between."""
     import mujoco
     from mujoco import rollout
 
-    model = mujoco.MjModel.from_xml_string(text)
-    data = [mujoco.MjData(model) for _ in range(THREADS)]
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = [mujoco.MjData(model) for _ in range(threads)]
     q, v, control = mujoco_coordinates(model, batch.joint_positions), batch.joint_velocities, batch.controls
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start = np.zeros((WORLDS, mujoco.mj_stateSize(model, spec)))
+    spec, worlds = mujoco.mjtState.mjSTATE_FULLPHYSICS, batch.num_worlds
+    start = np.zeros((worlds, mujoco.mj_stateSize(model, spec)))
     start[:, 1 : 1 + model.nq + model.nv] = np.concatenate([q, v], axis=1)
     controls = np.repeat(control[:, None], STEPS, axis=1)
-    state = np.zeros((WORLDS, STEPS, start.shape[1]))
-    sensors = np.zeros((WORLDS, STEPS, model.nsensordata))
-    pool = rollout.Rollout(nthread=THREADS)
+    state = np.zeros((worlds, STEPS, start.shape[1]))
+    sensors = np.zeros((worlds, STEPS, model.nsensordata))
+    pool = rollout.Rollout(nthread=threads)
     return lambda: pool.rollout(model, data, start, controls, state=state, sensordata=sensors)
 
 
-def measure(text: str) -> list[str]:
-    """The figures of a robot."""
-    batch = started(text)
-    own = batch._worlds.sim
-    alone = LaneSimulation(batch.model, WORLDS, time_step=batch.time_step)
-    single = sx.WorldBatch(msd.from_str(text, format="mjcf"), WORLDS, layout="lanes", dtype=np.float32)
-    half = single._worlds.sim
+def motrix_batch(path: Path, controls: np.ndarray) -> Callable[[], object] | None:
+    """A job that steps as many worlds of the same file in MotrixSim; None where it is not installed."""
+    if importlib.util.find_spec("motrixsim") is None:
+        return None
+    import motrixsim
+
+    model = motrixsim.load_model(str(path))
+    data = motrixsim.SceneData(model, batch=[len(controls)])
+    data.actuator_ctrls = controls.astype(np.float32)
+    model.step_n(data, SETTLE)
+    return lambda: model.step_n(data, STEPS)
+
+
+def measure(path: Path) -> dict[str, np.ndarray]:
+    """Microseconds of a processor that a step of a world takes, by engine, in every turn."""
+    batch = started(path, layout="lanes")
+    single = sx.WorldBatch(msd.from_file(path), WORLDS, layout="lanes", dtype=np.float32)
+    single.controls[:] = batch.controls
+    own, half = batch._worlds.sim, single._worlds.sim
     first = {name: getattr(own, name).copy() for name in ("q", "v", "activation", "kept")}
-    alone.control[:] = single.controls[:] = batch.controls
-    job = mujoco_rollout(text, batch)
+    jobs = {
+        "MuJoCo": mujoco_rollout(path, batch),
+        "float64": lambda: batch.step(STEPS, threads=THREADS),
+        "float32": lambda: single.step(STEPS, threads=THREADS),
+    }
+    motrix = motrix_batch(path, batch.controls)
+    if motrix is not None:
+        jobs["MotrixSim"] = motrix
 
     def before() -> None:
         for name, numbers in first.items():
-            for sim in (own, alone, half):
+            for sim in (own, half):
                 getattr(sim, name)[:] = numbers
 
-    each = microseconds_of(
-        {
-            "MuJoCo": job,
-            "LaneSimulation": lambda: alone.step(STEPS, threads=THREADS),
-            "WorldBatch": lambda: batch.step(STEPS, threads=THREADS),
-            "float32": lambda: single.step(STEPS, threads=THREADS),
-            "one thread": lambda: batch.step(STEPS),
-        },
-        WORLDS * STEPS,
-        before,
-    )
-    return [
-        *(f"{each[name]:.2f}" for name in ("MuJoCo", "LaneSimulation", "WorldBatch", "float32")),
-        f"{each['MuJoCo'] / each['WorldBatch']:.2f}",
-        f"{each['MuJoCo'] / each['float32']:.2f}",
-        f"{each['WorldBatch'] / each['LaneSimulation']:.3f}",
-        f"{each['one thread'] / each['WorldBatch']:.2f}",
-    ]
-
-
-def randomized(text: str) -> tuple[float, float]:
-    """Time of a step with masses, damping and friction of every world's own over that with shared ones, and
-    seconds that drawing them took."""
-    shared, own = started(text), started(text)
-    lines = (
-        sx.Randomized("multibodies.*.links.*.mass", sx.Uniform(0.8, 1.2)),
-        sx.Randomized("multibodies.*.joints.*.damping_coefficient", sx.Uniform(0.5, 1.5)),
-        sx.Randomized("shapes.*.friction", sx.Uniform(0.7, 1.3)),
-    )
-    begun = time.perf_counter()
-    own.randomize(sx.Randomization(lines, seed=1))
-    drawn = time.perf_counter() - begun
-    assert own.layout == "lanes"
-    state = {name: getattr(shared, name).copy() for name in ("joint_positions", "joint_velocities")}
-
-    def before() -> None:
-        for batch in (shared, own):
-            for name, numbers in state.items():
-                getattr(batch, name)[:] = numbers
-
-    times = best_of(
-        {
-            "shared": lambda: shared.step(STEPS, threads=THREADS),
-            "own": lambda: own.step(STEPS, threads=THREADS),
-        },
-        before=before,
-        rounds=6,
-    )
-    return times["own"] / times["shared"], drawn
-
-
-def held_bytes(text: str) -> float:
-    """Bytes that each world of a batch adds, beyond its state and its controls."""
-    scene = msd.from_str(text, format="mjcf")
-    sx.WorldBatch(scene, 8).step()
-    sizes = {}
-    for count in (256, 2048):
-        tracemalloc.start()
-        batch = sx.WorldBatch(scene, count)
-        batch.step()
-        sizes[count] = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-    model = batch.model
-    numbers = (
-        model.joint_coord_count + model.joint_dof_count + model.activation_count + batch.controls.shape[1]
-    )
-    return (sizes[2048] - sizes[256]) / (2048 - 256) - 8 * numbers
-
-
-def allocated_bytes(text: str, count: int) -> int:
-    """The most that a call of `step` has allocated at a time."""
-    batch = sx.WorldBatch(msd.from_str(text, format="mjcf"), count)
-    batch.step(3)
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    tracemalloc.reset_peak()
-    batch.step(10)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak - before
+    times = turns_of(jobs, rounds=TURNS, before=before, clock=time.process_time)
+    return {name: 1e6 * seconds / (WORLDS * STEPS) for name, seconds in times.items()}
 
 
 def run(console: Console) -> None:
     """Print the tables."""
-    found = robots()
-    table = table_of(
-        f"us a step of a world, {WORLDS} worlds, {THREADS} threads",
-        "robot | MuJoCo | LaneSimulation | WorldBatch | float32 | over MuJoCo | float32 over MuJoCo "
-        "| over lanes | 1 thread / all",
+    title = f"us of a processor, a step of a world, {WORLDS} worlds, {THREADS} threads"
+    ratios = " | ratio, best | ratio, median | asked"
+    double = table_of(f"double precision: {title}", f"robot | WorldBatch | MuJoCo{ratios}")
+    single = table_of(
+        f"single precision: {title}", "robot | WorldBatch | MotrixSim | MuJoCo | over MotrixSim | over MuJoCo"
     )
-    for name, text in found.items():
-        table.add_row(name, *measure(text))
-    console.print(table)
-    for name in ("hopper", "ant"):
-        if name in found:
-            ratio, drawn = randomized(found[name])
-            console.print(
-                f"{name} with masses, damping and friction of every world's own: {ratio:.2f} times the step "
-                f"of shared ones; drawing them for {WORLDS} worlds took {drawn:.1f} s"
+    missing = []
+    with tempfile.TemporaryDirectory(prefix="worldline_robots_") as folder:
+        for robot in robots():
+            if robot.path is None or not robot.path.exists():
+                missing.append(robot.name)
+                continue
+            times = measure(_elliptic(robot.path, folder) if robot.elliptic else robot.path)
+            best = {name: float(each.min()) for name, each in times.items()}
+            middle = {name: float(np.median(each)) for name, each in times.items()}
+            double.add_row(
+                robot.name,
+                *(f"{best[name]:.2f}" for name in ("float64", "MuJoCo")),
+                *(f"{found['MuJoCo'] / found['float64']:.2f}" for found in (best, middle)),
+                f"{robot.asked:g}",
             )
-    if "ant" in found:
-        console.print(f"bytes a world of the ant beyond state and controls: {held_bytes(found['ant']):.0f}")
-        few, many = (allocated_bytes(found["ant"], count) for count in (64, 1024))
-        console.print(f"bytes that a call of 10 steps allocates: {few} for 64 worlds, {many} for 1024")
+            motrix = best.get("MotrixSim")
+            single.add_row(
+                robot.name,
+                f"{best['float32']:.2f}",
+                "" if motrix is None else f"{motrix:.2f}",
+                f"{best['MuJoCo']:.2f}",
+                "" if motrix is None else f"{motrix / best['float32']:.2f}",
+                f"{best['MuJoCo'] / best['float32']:.2f}",
+            )
+    console.print(double)
+    console.print(single)
+    if missing:
+        console.print(f"not at hand: {', '.join(missing)}")

@@ -144,7 +144,7 @@ def _solve_sets(p, done, tries, force, a):
     count = pack_rows(p.rows, p.notes, p.mask, n, False, p.M.shape[0], force, p.packed)
     work = SetWork(p.H, p.vectors, p.scratch[0], p.scratch[1], p.scratch[2])
     solved = sets_kernel.active_sets(p.packed, count, p.M, p.pattern, done, work, tries, a)
-    unpack_forces(p.packed, p.done, force)
+    unpack_forces(p.packed, p.notes.row_active, p.done, force)
     return solved
 
 
@@ -156,7 +156,7 @@ def _solve_cones(p, guess, tolerance, done, tries, force, a):
     solved = cone_kernel.cone_newton(
         p.packed, count, ConeProblem(p.M, p.pattern, guess, tolerance), done, work, tries, a
     )
-    unpack_forces(p.packed, p.done, force)
+    unpack_forces(p.packed, p.notes.row_active, p.done, force)
     return solved
 
 
@@ -186,6 +186,7 @@ def _in_lanes(p):
             vector(pointer_as(number[4], LANES4), 0, capacity),
             p.packed.column,
             p.packed.count,
+            p.packed.mask,
             p.packed.source,
             p.packed.end,
         ),
@@ -244,9 +245,9 @@ def _packing(kind, dim, J, M, D, aref, bound, active, done):
         aligned(np.zeros((capacity, nv, *tail))),
         *(aligned(np.zeros((capacity, *tail))) for _ in range(5)),
         np.zeros((capacity, nv), np.int64),
-        np.zeros(capacity, np.int64),
+        *(np.zeros(capacity, np.int64) for _ in range(2)),
         np.zeros((capacity, 8), np.int64),
-        np.array([0, 0, 0, 0, 0, tail[0] if tail else 1, *([0] * 8)]),
+        np.array([0, 0, 0, 0, 0, tail[0] if tail else 1, *([0] * 9)]),
     )
     # rows of one sign are those of contacts
     note = np.zeros((n, 2), np.int64)

@@ -41,6 +41,11 @@ def shared(x):
     return x
 
 
+def unsigned(k):
+    """A whole number that is not negative, as an index: compiled code takes no look at its sign."""
+    return k
+
+
 def any_of(condition):
     """Whether a condition holds in any world: the one way from a mask to a branch."""
     return bool(condition)

@@ -52,12 +52,8 @@ def row_piece(rows, k, spring):
 def _add_forces(rows, n, work, right_io):
     """The right side grows by what rows do in their pieces."""
     for k in range(n):
-        w, f = work.weight[k], work.fixed_force[k]
-        if any_of(w + absolute(f) > 0.0):
-            total = w * rows.aref[k] + f
-            for e in range(rows.count[k]):
-                i = rows.column[k, e]
-                right_io[i] = right_io[i] + rows.J[k, i] * total
+        work.trial[k] = work.weight[k] * rows.aref[k] + work.fixed_force[k]
+    sparse_hessian.add_row_forces(rows, n, work.trial, 1.0, right_io)
 
 
 @inline

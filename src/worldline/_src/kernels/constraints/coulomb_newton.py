@@ -42,10 +42,12 @@ class Corrections(NamedTuple):
 
 
 class CoulombSolution(NamedTuple):
-    """Where results go: iterations, forces by row of the fixed layout; the first of solving is scratch."""
+    """Where results go: iterations, forces by row of the fixed layout, which counts where `active`; the first
+    of solving is scratch."""
 
     tries: Any
     solving: Any
+    active: Any
     force: Any
 
 
@@ -145,7 +147,7 @@ def coulomb_newton(rows, n, problem, done, work_out, corrections_io, solution_io
         fresh = going & settled
         if any_of(fresh):
             solution_io.solving[0] = where(fresh, zero, one)
-            unpack_forces(rows, solution_io.solving, solution_io.force)
+            unpack_forces(rows, solution_io.active, solution_io.solving, solution_io.force)
             for i in range(nv):
                 a_io[i] = where(fresh, trial[i], a_io[i])
             solved = where(fresh, one, solved)

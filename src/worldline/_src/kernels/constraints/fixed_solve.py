@@ -371,6 +371,7 @@ def _packed(made):
         numbers[4],
         packed.packed_column,
         packed.packed_count,
+        packed.packed_mask,
         packed.packed_source,
         packed.packed_end,
     )
@@ -401,7 +402,7 @@ def newton_plain(dof, layout, mass, n, made_io, a_io):
         packed, pattern = _packed(made_io), _pattern(dof, made_io)
         scratch = SetWork(work.H, work.vectors, numbers[5], numbers[6], numbers[7])
         solved = active_sets(packed, count, mass.M, pattern, done, scratch, dual.sweeps, a_io)
-        unpack_forces(packed, solving, dual.dual[_FORCE])
+        unpack_forces(packed, made_io.notes.row_active, solving, dual.dual[_FORCE])
         solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 
@@ -435,7 +436,7 @@ def newton_cones(dof, layout, mass, tolerance, n, made_io, a_io):
         count = _pack(dof, layout, made_io, n, True, nv)
         packed, problem = _packed(made_io), _cone_problem(dof, mass, tolerance, count, made_io, nv)
         solved = cone_newton(packed, count, problem, done, _cone_work(made_io), dual.sweeps, a_io)
-        unpack_forces(packed, solving, dual.dual[_FORCE])
+        unpack_forces(packed, made_io.notes.row_active, solving, dual.dual[_FORCE])
         solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 
@@ -452,7 +453,7 @@ def newton_coulomb(dof, layout, mass, tolerance, gravity, n, made_io, a_io):
         packed, problem = _packed(made_io), _cone_problem(dof, mass, tolerance, count, made_io, nv)
         # scratch of sweeps, which come after
         corrections = Corrections(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.row_coulomb, gravity)
-        solution = CoulombSolution(dual.sweeps, solving, dual.dual[_FORCE])
+        solution = CoulombSolution(dual.sweeps, solving, made_io.notes.row_active, dual.dual[_FORCE])
         scratch = _cone_work(made_io)
         solved = coulomb_newton(packed, count, problem, done, scratch, corrections, solution, a_io)
         solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]

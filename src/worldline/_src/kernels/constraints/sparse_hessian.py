@@ -15,7 +15,7 @@ from typing import Any
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.packed_rows import GROUP, SINGLES
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import absolute, any_of
+from worldline._src.scalar.ops import absolute, any_of, unsigned
 
 
 class Pattern(NamedTuple):
@@ -31,37 +31,30 @@ class Pattern(NamedTuple):
 
 
 @inline
-def _add_clique(mask, at, rows, pattern_io):
-    """Entries of packed rows that share a list; returns whether M does not have one of them."""
-    new = False
-    for e in range(rows.count[at]):
-        i = rows.column[at, e]
-        lower = mask & ((2 << i) - 1)
-        new = new or (lower & ~pattern_io.mask[i]) != 0
-        pattern_io.mask[i] |= lower
-    return new
-
-
-@inline
-def _mask_at(rows, p):
-    """The list of columns of a packed row as bits."""
-    mask = 0
+def _add_clique(rows, p, pattern_io):
+    """Entries of packed rows that share the list of row `p`; returns whether M does not have one of them."""
+    new = 0
     for e in range(rows.count[p]):
-        mask |= 1 << rows.column[p, e]
-    return mask
+        i = unsigned(rows.column[p, e])
+        lower, known = rows.mask[p] & ((2 << rows.column[p, e]) - 1), pattern_io.mask[i]
+        new |= lower & ~known
+        pattern_io.mask[i] = known | lower
+    return new
 
 
 @inline
 def find_pattern(rows, n, nv, pattern_out):
     """Entries of H and of its factor, for `n` packed rows."""
-    mask, above, fills = pattern_out.mask, pattern_out.above, False
+    mask, above, fills = pattern_out.mask, pattern_out.above, 0
     for d in range(nv):
         mask[d] = (1 << d) | (mask[above[d]] if above[d] >= 0 else 0)
     for p in range(rows.end[SINGLES]):
-        fills = _add_clique(_mask_at(rows, p), p, rows, pattern_out) or fills
+        # a row of one column is on the diagonal
+        if rows.count[p] > 1:
+            fills |= _add_clique(rows, p, pattern_out)
     for p in range(rows.end[SINGLES], n, GROUP):
-        fills = _add_clique(_mask_at(rows, p), p, rows, pattern_out) or fills
-    if fills:
+        fills |= _add_clique(rows, p, pattern_out)
+    if fills != 0:
         # eliminating k ties all of its columns together
         for k in range(nv - 1, 0, -1):
             for i in range(k):
@@ -82,7 +75,7 @@ def start_hessian(M, pattern, H_out):
     for i in range(M.shape[0]):
         H_out[i, i] = M[i, i]
         for e in range(pattern.count[i]):
-            j = pattern.column[i, e]
+            j = unsigned(pattern.column[i, e])
             H_out[i, j] = M[i, j]
 
 
@@ -93,20 +86,20 @@ def add_weighted_rows(J, rows, weight, n, H_io):
     for k in range(first):
         if any_of(weight[k] > 0.0):
             for e in range(rows.count[k]):
-                i = rows.column[k, e]
+                i = unsigned(rows.column[k, e])
                 x = weight[k] * J[k, i]
                 for f in range(e + 1):
-                    j = rows.column[k, f]
+                    j = unsigned(rows.column[k, f])
                     H_io[i, j] = H_io[i, j] + x * J[k, j]
     for k in range(first, n, GROUP):
         w0, w1, w2, w3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
         if any_of(w0 + w1 + w2 + w3 > 0.0):
             for e in range(rows.count[k]):
-                i = rows.column[k, e]
+                i = unsigned(rows.column[k, e])
                 x0, x1 = w0 * J[k, i], w1 * J[k + 1, i]
                 x2, x3 = w2 * J[k + 2, i], w3 * J[k + 3, i]
                 for f in range(e + 1):
-                    j = rows.column[k, f]
+                    j = unsigned(rows.column[k, f])
                     h = H_io[i, j] + x0 * J[k, j]
                     h = h + x1 * J[k + 1, j]
                     h = h + x2 * J[k + 2, j]
@@ -122,12 +115,12 @@ def factor_solve(pattern, H_io, x_io):
         H_io[k, k] = inverse
         y = x_io[k]
         for e in range(count[k]):
-            i = column[k, e]
+            i = unsigned(column[k, e])
             whole = H_io[k, i]
             x = whole * inverse
             # columns before this one are scaled by the inverse already
             for f in range(e):
-                j = column[k, f]
+                j = unsigned(column[k, f])
                 H_io[i, j] = H_io[i, j] - whole * H_io[k, j]
             H_io[i, i] = H_io[i, i] - whole * x
             x_io[i] = x_io[i] - x * y
@@ -135,7 +128,7 @@ def factor_solve(pattern, H_io, x_io):
     for k in range(n):
         x = x_io[k] * H_io[k, k]
         for e in range(count[k]):
-            i = column[k, e]
+            i = unsigned(column[k, e])
             x = x - H_io[k, i] * x_io[i]
         x_io[k] = x
 
@@ -158,20 +151,38 @@ def mass_times(M, above, x, y_out):
 @inline
 def row_slacks(rows, n, aref, a, slack_out):
     """J a - aref."""
-    for k in range(n):
+    first = rows.end[SINGLES]
+    for k in range(first):
         slack = -aref[k]
         for e in range(rows.count[k]):
-            d = rows.column[k, e]
+            d = unsigned(rows.column[k, e])
             slack = slack + rows.J[k, d] * a[d]
         slack_out[k] = slack
+    for k in range(first, n, GROUP):
+        s0, s1, s2, s3 = -aref[k], -aref[k + 1], -aref[k + 2], -aref[k + 3]
+        for e in range(rows.count[k]):
+            d = unsigned(rows.column[k, e])
+            s0, s1 = s0 + rows.J[k, d] * a[d], s1 + rows.J[k + 1, d] * a[d]
+            s2, s3 = s2 + rows.J[k + 2, d] * a[d], s3 + rows.J[k + 3, d] * a[d]
+        slack_out[k], slack_out[k + 1], slack_out[k + 2], slack_out[k + 3] = s0, s1, s2, s3
 
 
 @inline
 def add_row_forces(rows, n, force, sign, x_io):
-    """x += sign J^T force; rows without a force in any world cost nothing."""
-    for k in range(n):
+    """x += sign J^T force; rows and groups without a force in any world cost nothing."""
+    first = rows.end[SINGLES]
+    for k in range(first):
         f = sign * force[k]
         if any_of(absolute(f) > 0.0):
             for e in range(rows.count[k]):
-                d = rows.column[k, e]
+                d = unsigned(rows.column[k, e])
                 x_io[d] = x_io[d] + rows.J[k, d] * f
+    for k in range(first, n, GROUP):
+        f0, f1, f2, f3 = sign * force[k], sign * force[k + 1], sign * force[k + 2], sign * force[k + 3]
+        if any_of(absolute(f0) + absolute(f1) + absolute(f2) + absolute(f3) > 0.0):
+            for e in range(rows.count[k]):
+                d = unsigned(rows.column[k, e])
+                x = x_io[d] + rows.J[k, d] * f0
+                x = x + rows.J[k + 1, d] * f1
+                x = x + rows.J[k + 2, d] * f2
+                x_io[d] = x + rows.J[k + 3, d] * f3

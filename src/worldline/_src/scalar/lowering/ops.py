@@ -24,6 +24,7 @@ from worldline._src.scalar.ops import (
     power,
     shared,
     sqrt,
+    unsigned,
     where,
 )
 
@@ -45,6 +46,11 @@ def _no_branch(builder, choice, x, y):
     selected = builder.select(choice, x, y)
     selected.set_metadata("unpredictable", builder.module.add_metadata([]))
     return selected
+
+
+@lowers(unsigned)
+def _unsigned(typingctx, k):
+    return types.uintp(k), lambda context, builder, sig, args: context.cast(builder, args[0], k, types.uintp)
 
 
 @lowers(where)
