@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of the exponential map of rotations: exp(-p) and J of d exp(p) = exp(p) [J dp], generic in scalars."""
+"""Derivatives of the exponential map of rotations, d exp(p) = exp(p) [J dp]; generic over the scalar."""
 
 from __future__ import annotations
 

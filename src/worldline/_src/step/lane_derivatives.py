@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Analytic derivatives of steps of worlds in lanes, several worlds in each instruction.
 
-What `analytic_step.py` is for one world: the step is evaluated once more from the rows of state and inputs that
-it began with, then r(q, v, u, a) = RNEA(q, v, a) - tau - J^T f = 0 is differentiated at the accelerations a that
-were found, da = -H^-1 dr with H = M + J^T W J. Forces of joints and the numbers of rows follow from dual numbers
-in lanes, all degrees of freedom along one direction at a time; contacts from dual numbers along displacements of
-the two bodies of a pair that touches in any world, and formulas (`lane_contact_derivatives.py`). Active sets are
-those of each world: rows that push in one and not in another have weights in the one alone.
+What `analytic_step.py` is for one world: the step is evaluated once more from the rows of state and inputs
+that it began with, then r(q, v, u, a) = RNEA(q, v, a) - tau - J^T f = 0 is differentiated at the
+accelerations a that were found, da = -H^-1 dr with H = M + J^T W J. Forces of joints and the numbers of rows
+follow from dual numbers in lanes, all degrees of freedom along one direction at a time; contacts from dual
+numbers along displacements of the two bodies of a pair that touches in any world, and formulas
+(`lane_contact_derivatives.py`). Active sets are those of each world: rows that push in one and not in another
+have weights in the one alone.
 
 A group is filled up by repeating its last world, and always has as many worlds as the processor has lanes, so
 the derivatives of a world do not depend on the others.
@@ -32,7 +33,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.lanes import native_width
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, read_only
-from worldline._src.step import analytic_step, dual_step, evaluate
+from worldline._src.step import analytic_step, dual_step
 from worldline._src.step import lane_linear_stages as s
 from worldline._src.step import stages as trees
 from worldline._src.step.lane_runner import move_rows
@@ -313,7 +314,8 @@ class LaneTangent:
     # ---- derivatives
 
     def jacobians(self, state: Array, inputs: Array, share: Share) -> tuple[Array, Array]:
-        """Derivatives of the state after a step by the state and by controls, (worlds, n, n) and (worlds, n, m).
+        """Derivatives of the state after a step by the state and by controls, (worlds, n, n) and (worlds, n,
+        m).
 
         state, inputs: rows that the step of every world began with. share: calls work for parts of worlds.
         """
@@ -368,8 +370,8 @@ def _run_lanes(
 ):
     """Derivatives of worlds `low` to `high`, `width` at a time.
 
-    program: address and set of arenas of every stage. state, inputs, given, first, second, off: which parts of
-    the rows of x, u, g, read, and of a, b, z, written, go where.
+    program: address and set of arenas of every stage. state, inputs, given, first, second, off: which parts
+    of the rows of x, u, g, read, and of a, b, z, written, go where.
     """
     for w in range(low, high, width):
         move_rows(sets, state, x, scalar, float64, width, w, high - 1, False)

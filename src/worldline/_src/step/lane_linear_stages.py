@@ -5,7 +5,7 @@
 They run after the evaluation of a step in the fixed layout, on its arenas:
 
     seed_direction       values of the step beside derivatives along one direction          lanes
-    (stages of forces and rows of the step, which follow that direction)                    dual numbers in lanes
+    (stages of forces and rows, along that direction)                                       duals in lanes
     take_direction       derivatives of tau and of the numbers of rows                      lanes
     linearize_motion     RNEA by formulas, mass matrix                                      lanes
     linearize_lane_rows  slacks, forces and weights of rows; those of joints                lanes
@@ -36,6 +36,7 @@ from worldline._src.kernels.inertial_forces import inertial_forces
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, contacts_of_pair
+from worldline._src.kernels.turns import add_turned, turn_of
 from worldline._src.kinds import int64
 from worldline._src.model import views
 from worldline._src.model.fields import ENTRY
@@ -43,7 +44,6 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar import memory
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
 from worldline._src.spatial import motion as spatial_motion
-from worldline._src.kernels.turns import add_turned, turn_of
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
 
 _NV, _NLINK, _NBODY = ENTRY["nv"], ENTRY["nlink"], ENTRY["nbody"]
@@ -63,8 +63,8 @@ their own. GIVEN: the gradient by the state after the step. ROW_ROOM: rows there
 numbers of the largest arena of dual numbers."""
 
 Q, V, FORCE, CONTROL = range(4)
-"""Directions: all coordinates and distances of contacts, all velocities, commanded forces, controls; the second
-actuator of a degree of freedom has the direction after CONTROL."""
+"""Directions: all coordinates and distances of contacts, all velocities, commanded forces, controls; the
+second actuator of a degree of freedom has the direction after CONTROL."""
 RANKS = 2
 """Most actuators of a degree of freedom, which have directions of their own."""
 BY_Q, BY_V, BY_FORCE, BY_CONTROL, BY_ACTIVATION, BY_BODY = range(6)
@@ -77,11 +77,11 @@ _ROWS = 7
 class LaneLinear(NamedTuple):
     """What derivatives are made of, in lanes.
 
-    M: mass matrix. dq, dv: derivatives of the residual r by displacements and velocities. dMw: those of M w by
-    displacements. H, HD: factors of the Hessian and of M + h D. joint: the force of every degree of freedom and
-    its derivatives along the directions, with the sign of r, (nv, 6). damping: h D. w: a step's change of
-    accelerations by damping. v_end: velocities after the step. x, y: columns; out: rows of columns. gradient:
-    what goes back. off: distance from the solution of the rows.
+    M: mass matrix. dq, dv: derivatives of the residual r by displacements and velocities. dMw: those of M w
+    by displacements. H, HD: factors of the Hessian and of M + h D. joint: the force of every degree of
+    freedom and its derivatives along the directions, with the sign of r, (nv, 6). damping: h D. w: a step's
+    change of accelerations by damping. v_end: velocities after the step. x, y: columns; out: rows of columns.
+    gradient: what goes back. off: distance from the solution of the rows.
     """
 
     M: Any
@@ -417,9 +417,9 @@ def linearize_lane_rows(m, c, args, d):
 
 @stage
 def displaced_pair(m, c, args, d):
-    """Poses of two shapes -> points, depths and axes of their contacts, for pair args[0] of the collision tables.
+    """Poses of two shapes -> points, depths and axes of the contacts of pair args[0], in dual numbers.
 
-    Over the data of the collision tables in dual numbers.
+    Over the data of the collision tables.
     """
     hm, ha = memory.address_as(m[CONTACT_M], int64), memory.address_as(m[CONTACT_ARGS], int64)
     shapes, pairs = collision.shape_view(hm, c, ha, d), collision.bucket_view(hm, c, ha, d)
@@ -691,7 +691,7 @@ def _add_pushes(dof, pos, chain, body, inertia, body_f, residual_io):
 
 @inline
 def _unit_push(m, c, d, number, x_out, j, sign):
-    """x_j += sign S^T F of number `number` of the forces on bodies: a unit torque or force at a centre of mass."""
+    """x_j += sign S^T F of a number of the forces on bodies: a unit torque or force at a centre of mass."""
     tm = memory.address_as(m[TREE_M], int64)
     pos, chain = views.position_view(tm, c, d), views.chain_view(tm, c, d)
     link, k = memory.vector(memory.address_as(m[LINKS], int64), 0, tm[_NBODY])[number // 6], number % 6
@@ -707,7 +707,7 @@ def _unit_push(m, c, d, number, x_out, j, sign):
 
 @stage
 def lane_columns(m, c, args, d):
-    """Factors and derivatives of r -> derivatives of displacements and velocities after the step, by columns."""
+    """Factors and derivatives of r -> derivatives of the state after the step, by columns."""
     tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
     columns = memory.matrix(memory.address_as(m[COLUMNS], int64), 0, m[COLUMN_COUNT], 2)
     actuators = memory.matrix(memory.address_as(m[ACTUATORS], int64), 0, m[ACTUATOR_COUNT], 3)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of the last step of every world of a batch, and over many steps.
 
-Steps in lanes are differentiated in lanes (`lane_gradients.py`). Worlds of a batch on threads are differentiable
-Worlds; each is differentiated by itself, and the results are stacked with the world as their first dimension.
+Steps in lanes are differentiated in lanes (`lane_gradients.py`). Worlds of a batch on threads are
+differentiable Worlds; each is differentiated by itself, and the results are stacked with the world as their
+first dimension.
 """
 
 from __future__ import annotations
@@ -149,8 +150,11 @@ class _ThreadRollout(NamedTuple):
     def jvp(self, x: Array, u: Array | None, p: Array | None) -> Array:
         """See `BatchRollout.jvp`."""
         runs, none = self.rollouts, [None] * len(self.rollouts)
-        u, p = (none if one is None else one for one in (u, p))
-        return np.array(_of_each(self.workers, lambda i: runs[i].jvp(x[i], u[i], p[i]), len(runs)))
+        controls, parameters = none if u is None else [*u], none if p is None else [*p]
+        made = _of_each(
+            self.workers, lambda i: runs[i].jvp(x[i], controls[i], parameters[i]), len(self.rollouts)
+        )
+        return np.array(made)
 
     def vjp(self, given: Array) -> RolloutGradient:
         """See `BatchRollout.vjp`."""

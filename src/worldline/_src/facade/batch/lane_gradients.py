@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of the last step of worlds in lanes, and over many steps, with the names that a World gives them."""
+"""Derivatives of the last step of worlds in lanes, and over many steps, with the names of a World."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from worldline._src.errors import BatchFailure, CapabilityError, StepFailure
-from worldline._src.facade.batch.lane_gradients import LaneGradients
+from worldline._src.facade.batch.lane_gradients import LaneGradients, LaneRollout
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.own_parameters import OwnParameters
 from worldline._src.facade.batch.parameters import SENSORS
@@ -224,7 +224,8 @@ class LaneWorlds:
     def rollout(self, controls: Array, workers: Workers) -> tuple[Array, Array, LaneRollout]:
         """Make a step for every row of controls, (worlds, steps, control dimension).
 
-        Returns state vectors before the first step and after each, the controls, and derivatives over the steps.
+        Returns state vectors before the first step and after each, the controls, and derivatives over the
+        steps.
         """
         gradients = self.require_gradients()
         assert isinstance(self.sim, DifferentiableLanes)

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of the forces of contacts of the fixed layout, of worlds in lanes.
 
-A contact pushes with forces f_k along rows that have the directions e_k, pairs of a linear and an angular part
-at the contact point p: edges n +- mu t of a linearised cone, or its normal alone. The wrench of the contact on
-its second body is W = sum_k f_k e_k, and that on the first body -W. With Y the motion of the second body
-relative to the first one, of accelerations plus b times that of velocities, the slack of a row changes by
-ds_k = d(e_k . Y) and its force by df_k = g_k dr - w_k ds_k, where r is the distance of the contact, g_k the
-derivative of the force by it, and w_k the inverse regularizer of a row that pushes, zero for one that does not.
-In all, with S the columns of a body at p,
+A contact pushes with forces f_k along rows that have the directions e_k, pairs of a linear and an angular
+part at the contact point p: edges n +- mu t of a linearised cone, or its normal alone. The wrench of the
+contact on its second body is W = sum_k f_k e_k, and that on the first body -W. With Y the motion of the
+second body relative to the first one, of accelerations plus b times that of velocities, the slack of a row
+changes by ds_k = d(e_k . Y) and its force by df_k = g_k dr - w_k ds_k, where r is the distance of the
+contact, g_k the derivative of the force by it, and w_k the inverse regularizer of a row that pushes, zero for
+one that does not. In all, with S the columns of a body at p,
 
     displacement x of a body    dW = sum_k (df_k e_k + f_k de_k) + (dp x F, 0),  F the force,
     motion of columns           dW = -sum_k w_k e_k (e_k . D_i Y),  see `contact_derivatives.py`,
     velocities                  dW = -b sum_k w_k e_k (e_k . S_i),
     Hessian                     H += S^T (sum_k w_k e_k e_k^T) S.
 
-In a world without a contact w, g and f are zero. Nothing branches on a number but to leave out what is zero in
-all worlds.
+In a world without a contact w, g and f are zero. Nothing branches on a number but to leave out what is zero
+in all worlds.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class LaneTrees(NamedTuple):
 class LaneContact(NamedTuple):
     """A contact: links, condim, first row, friction and axes in rows, damping b, point and slopes.
 
-    slopes: (SIDES * DIRECTIONS, SLOPES), by displacements of bodies about the reference points of their trees.
+    slopes: (SIDES * DIRECTIONS, SLOPES), by displacements of bodies about the reference points of their
+    trees.
     """
 
     links: Any
@@ -84,8 +85,9 @@ class LaneForces(NamedTuple):
 
 
 class LaneScratch(NamedTuple):
-    """Of one contact: columns, wrenches by displacements (SIDES * DIRECTIONS, 6), stiffness (6, 6), motions of
-    columns at the point, changes of the wrench by their coordinates, and stiffness times motions, (nv, 6)."""
+    """Of one contact: columns, wrenches by displacements (SIDES * DIRECTIONS, 6), stiffness (6, 6), motions
+    of columns at the point, changes of the wrench by their coordinates, and stiffness times motions, (nv,
+    6)."""
 
     dofs: Any
     G: Any
