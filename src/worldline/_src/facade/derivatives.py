@@ -260,11 +260,12 @@ def _layout(world: WorldRuntime) -> _Layout:
     """Where tangents and controls are; kept until a parameter or the topology changes."""
     runtime, tangent = world._live(), require_tangent(world)
     if tangent.layout is None or tangent.layout[0] != runtime.version:
-        tangent.layout = runtime.version, _new_layout(world, runtime)
+        tangent.layout = runtime.version, new_layout(world, runtime)
     return tangent.layout[1]
 
 
-def _new_layout(world: WorldRuntime, runtime: Runtime) -> _Layout:
+def new_layout(world: WorldRuntime, runtime: Runtime) -> _Layout:
+    """Where tangents and controls are."""
     model = runtime.model
     nv = model.joint_dof_count
     tangent: list[np.ndarray] = []

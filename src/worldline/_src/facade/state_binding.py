@@ -71,8 +71,9 @@ class Binding:
         self._control = control
         self.in_arena = np.flatnonzero(~of_actuators)
         """Which numbers of a checked vector belong to `rows`."""
-        self._in_actuators = np.flatnonzero(of_actuators)
-        self._actuator_rows = rows[of_actuators]
+        self.in_actuators = np.flatnonzero(of_actuators)
+        """Which belong to actuators, and to which of them."""
+        self.actuator_rows = rows[of_actuators]
         self.manifold = Manifold(piece for f in found for piece in f.pieces)
         self._turns = bool(len(self.manifold.vectors))
         if self._turns:
@@ -102,9 +103,9 @@ class Binding:
         if self._guard.busy:
             self._guard.wait()
         y = data[self.rows]
-        if len(self._in_actuators):
-            y, numbers = np.empty(len(y) + len(self._in_actuators)), y
-            y[self.in_arena], y[self._in_actuators] = numbers, of_actuators[self._actuator_rows]
+        if len(self.in_actuators):
+            y, numbers = np.empty(len(y) + len(self.in_actuators)), y
+            y[self.in_arena], y[self.in_actuators] = numbers, of_actuators[self.actuator_rows]
         if not self._turns:
             return y
         x = np.empty(self.manifold.dimension)
@@ -132,7 +133,7 @@ class Binding:
             x[self.manifold.quaternions[off]] = turns[off] / lengths[off, None]
         if not self._turns:
             return x
-        y = np.empty(len(self.rows) + len(self._in_actuators))
+        y = np.empty(len(self.rows) + len(self.in_actuators))
         y[self._stored_numbers] = x[self.manifold.numbers]
         y[self._stored_plain] = x[self.manifold.quaternions]
         y[self._stored_turned] = exp(x[self.manifold.vectors])
@@ -148,12 +149,12 @@ class Binding:
         """Put checked numbers into the arena; numbers that are there already change nothing at all."""
         sim = runtime.sim
         of_actuators = self.of_actuators(runtime)
-        now = np.concatenate([sim.data[self.rows], of_actuators[self._actuator_rows]])
-        given = np.concatenate([y[self.in_arena], y[self._in_actuators]])
+        now = np.concatenate([sim.data[self.rows], of_actuators[self.actuator_rows]])
+        given = np.concatenate([y[self.in_arena], y[self.in_actuators]])
         if (now.view(np.int64) == given.view(np.int64)).all():
             return
         sim.data[self.rows] = y[self.in_arena]
-        of_actuators[self._actuator_rows] = y[self._in_actuators]
+        of_actuators[self.actuator_rows] = y[self.in_actuators]
         runtime.controls_written()
         runtime.persistent_wrench[:] = sim.body_f
         runtime.accelerations_commanded()

@@ -112,10 +112,10 @@ def has_local_forces(sim: Simulation) -> bool:
         laws = np.concatenate([column.shape_law, column.pair_law])
         if ((laws[:, KIND] != IMPEDANCE) & (laws[:, BOUNCINESS] > 0.0)).any():
             return False
-    return _actuators(sim) is not None
+    return actuators_of(sim) is not None
 
 
-def _actuators(sim: Simulation) -> np.ndarray | None:
+def actuators_of(sim: Simulation) -> np.ndarray | None:
     """Degree of freedom, rank on it and activation (-1: none) of every actuator; None if one has more."""
     if sim.constraints is None:
         return np.zeros((0, 3), np.int64)
@@ -155,7 +155,7 @@ class AnalyticStep(dual_step.DualStep):
         self._scratch = np.zeros(0)
         self._gradient: _Gradient | None = None
         self._may_be_unknown = False
-        found = _actuators(sim)
+        found = actuators_of(sim)
         assert found is not None
         self._actuators = found
         self._turns = np.ascontiguousarray(dual_step.quaternions(sim.model))

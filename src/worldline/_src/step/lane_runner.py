@@ -190,7 +190,7 @@ def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, m
 
 
 @inline
-def _move(sets, parts, x, scalar, number, width, w, last, outward):
+def move_rows(sets, parts, x, scalar, number, width, w, last, outward):
     """Copy rows of `width` worlds into their arenas or out of them; squares are transposed in registers."""
     for p in range(parts.shape[0]):
         address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
@@ -225,9 +225,9 @@ def _advance_lanes(
     for a step keep their rows and are marked.
     """
     for w in range(low, high, width):
-        _move(sets, own, y, scalar, number, width, w, high - 1, False)
-        _move(sets, state, x, scalar, number, width, w, high - 1, False)
-        _move(sets, inputs, u, scalar, number, width, w, high - 1, False)
+        move_rows(sets, own, y, scalar, number, width, w, high - 1, False)
+        move_rows(sets, state, x, scalar, number, width, w, high - 1, False)
+        move_rows(sets, inputs, u, scalar, number, width, w, high - 1, False)
         short, group = False, marks[w : min(w + width, high)]
         for _ in range(steps):
             _save(sets, state, width, number)
@@ -238,7 +238,7 @@ def _advance_lanes(
                 break
             _settle(sets, state, checks, limits, width, number, group)
         if not short:
-            _move(sets, state, x, scalar, number, width, w, high - 1, True)
+            move_rows(sets, state, x, scalar, number, width, w, high - 1, True)
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes4)")

@@ -132,6 +132,8 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         [0.096, 0.096, 0.096, 0.096, 0.096, 0.096, 0.096, 0.096]
     """
 
+    _has_derivatives = False
+
     q = ArrayView()
     """Coordinates, (worlds, joint_coord_count)."""
     v = ArrayView()
@@ -179,7 +181,7 @@ class LaneSimulation(errors.FixedAttributes, Diverging):
         if self.family is stepping.MultibodyIntegrationFamily.VARIATIONAL:
             raise errors.CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
         stepping.require_ground(model, self.family)
-        require_available(model)
+        require_available(model, self._has_derivatives)
         evaluate.require_articulations(model, "LaneSimulation")
         evaluate.require_inertia(model, "LaneSimulation", kinematic_too=False)
         self.model, self.worlds = model, int(worlds)

@@ -117,14 +117,14 @@ def constraints_of(model: Model) -> Constraints:
     return made
 
 
-def require_available(model: Model) -> None:
-    """Refuse methods that a scene may name and no build has, by name."""
+def require_available(model: Model, derivatives: bool = False) -> None:
+    """Refuse methods that a scene may name and no build has, by name; derivatives where there are none."""
     option = model.option
     if option is None:
         return
     if option.policy.rigid_body_solver is policies.RigidBodySolver.Barrier:
         raise CapabilityError("a step does not have rigid_body_solver Barrier")
-    if option.policy.differentiable:
+    if option.policy.differentiable and not derivatives:
         raise CapabilityError(
             "steps of arrays do not have derivatives, which policy.differentiable requests; a World has"
         )

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of the last step of every world of a batch, and over many steps.
 
-Worlds of a differentiable batch are differentiable Worlds on threads; each is differentiated by itself, and
-the results are stacked with the world as their first dimension.
+Steps in lanes are differentiated in lanes (`lane_gradients.py`). Worlds of a batch on threads are
+differentiable Worlds; each is differentiated by itself, and the results are stacked with the world as their
+first dimension.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError, ShapeError, require_kind
 from worldline._src.facade import derivatives, differentiable_rollout, values
+from worldline._src.facade.batch.lane_gradients import LaneRollout
+from worldline._src.facade.batch.lane_worlds import LaneWorlds
 from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
 from worldline._src.facade.batch.thread_worlds import ThreadWorlds
 from worldline._src.facade.batch.workers import Workers, workers_of
@@ -32,8 +35,8 @@ if TYPE_CHECKING:
 _Made = TypeVar("_Made")
 
 
-def _differentiable_worlds(batch: WorldBatch, which: np.ndarray) -> list[World]:
-    """The Worlds of a batch that takes derivatives; refuses frozen ones, whose last step was not made."""
+def _require_differentiable(batch: WorldBatch, which: np.ndarray) -> LaneWorlds | ThreadWorlds:
+    """The worlds of a batch that takes derivatives; refuses frozen ones, whose last step was not made."""
     worlds = batch._worlds
     template = batch._template.world
     if template is None or not template.is_differentiable:
@@ -41,11 +44,10 @@ def _differentiable_worlds(batch: WorldBatch, which: np.ndarray) -> list[World]:
             "this WorldBatch takes no derivatives; make it of a World(differentiable=True) or of a scene "
             "that requests them"
         )
-    assert isinstance(worlds, ThreadWorlds), "a differentiable World is an obstacle to lanes"
     frozen = which[worlds.frozen[which]]
     if frozen.size:
         raise OperationError(f"world {int(frozen[0])} is frozen and has no last step to differentiate")
-    return worlds.single_worlds(which)
+    return worlds
 
 
 def _of_each(workers: Workers, function: Callable[[int], _Made], count: int) -> list[_Made]:
@@ -69,9 +71,12 @@ def _of_each(workers: Workers, function: Callable[[int], _Made], count: int) -> 
 def get_step_derivatives(batch: WorldBatch, which: WhichWorlds, threads: int) -> StepDerivatives:
     """See `WorldBatch.get_step_derivatives`."""
     workers, chosen = workers_of(threads, None), indices_of(which, batch.num_worlds)
-    worlds = _differentiable_worlds(batch, chosen)
-    if not worlds:
+    layout = _require_differentiable(batch, chosen)
+    if not len(chosen):
         raise ArgumentError("worlds of get_step_derivatives must name at least one world")
+    if isinstance(layout, LaneWorlds):
+        return layout.require_gradients().step_derivatives(chosen, workers)
+    worlds = layout.single_worlds(chosen)
     made = _of_each(workers, lambda i: derivatives.get_step_derivatives(worlds[i]), len(worlds))
     first = made[0]
     return StepDerivatives(
@@ -87,7 +92,13 @@ def get_step_derivatives(batch: WorldBatch, which: WhichWorlds, threads: int) ->
 
 def apply_step_vjp(batch: WorldBatch, loss_gradient: VectorLike, threads: int) -> StepGradient:
     """See `WorldBatch.apply_step_vjp`."""
-    workers, worlds = workers_of(threads, None), _differentiable_worlds(batch, batch._which)
+    workers, layout = workers_of(threads, None), _require_differentiable(batch, batch._which)
+    if isinstance(layout, LaneWorlds):
+        gradients = layout.require_gradients()
+        shape = layout.count, len(gradients.state_names)
+        g = values.shaped(loss_gradient, shape, "d_loss_d_next_state")
+        return gradients.vjp(batch._which, g, workers)
+    worlds = layout.single_worlds(batch._which)
     size = worlds[0].get_state(worlds[0].state_space()).tangent_dimension
     g = values.shaped(loss_gradient, (len(worlds), size), "d_loss_d_next_state")
     made = _of_each(workers, lambda i: derivatives.apply_step_vjp(worlds[i], g[i]), len(worlds))
@@ -102,8 +113,17 @@ def apply_step_jvp(
     threads: int,
 ) -> Array:
     """See `WorldBatch.apply_step_jvp`."""
-    workers, worlds = workers_of(threads, None), _differentiable_worlds(batch, batch._which)
-    first, n = worlds[0], len(worlds)
+    workers, layout = workers_of(threads, None), _require_differentiable(batch, batch._which)
+    n = len(batch._which)
+    if isinstance(layout, LaneWorlds):
+        gradients = layout.require_gradients()
+        x = values.shaped(state, (n, len(gradients.state_names)), "state tangents")
+        shape = n, len(gradients.control_names)
+        u = None if control is None else values.shaped(control, shape, "control tangents")
+        _rows(parameter, (n, 0), "parameter tangents")
+        return gradients.jvp(batch._which, x, u, workers)
+    worlds = layout.single_worlds(batch._which)
+    first = worlds[0]
     x = values.shaped(state, (n, first.get_state(first.state_space()).tangent_dimension), "state tangents")
     u = _rows(control, (n, first.control_space().dimension), "control tangents")
     p = _rows(parameter, (n, first.num_differentiable_parameters), "parameter tangents")
@@ -116,6 +136,32 @@ def _rows(given: VectorLike | None, shape: tuple[int, ...], what: str) -> Sequen
     return [None] * shape[0] if given is None else [*values.shaped(given, shape, what)]
 
 
+class _ThreadRollout(NamedTuple):
+    """Derivatives over steps of worlds on threads, each by itself."""
+
+    rollouts: Sequence[DifferentiableRollout]
+    workers: Workers
+
+    @property
+    def num_parameters(self) -> int:
+        """Numbers of all parameters of a world."""
+        return self.rollouts[0].num_parameters
+
+    def jvp(self, x: Array, u: Array | None, p: Array | None) -> Array:
+        """See `BatchRollout.jvp`."""
+        runs, none = self.rollouts, [None] * len(self.rollouts)
+        controls, parameters = none if u is None else [*u], none if p is None else [*p]
+        made = _of_each(
+            self.workers, lambda i: runs[i].jvp(x[i], controls[i], parameters[i]), len(self.rollouts)
+        )
+        return np.array(made)
+
+    def vjp(self, given: Array) -> RolloutGradient:
+        """See `BatchRollout.vjp`."""
+        made = _of_each(self.workers, lambda i: self.rollouts[i].vjp(given[i]), len(self.rollouts))
+        return RolloutGradient(*(np.array(part) for part in zip(*made, strict=True)))
+
+
 class BatchRollout(NamedTuple):
     """Steps of many worlds, and derivatives over them; see `rollout`.
 
@@ -126,9 +172,10 @@ class BatchRollout(NamedTuple):
 
     states: Array
     controls: Array
-    rollouts: Sequence[DifferentiableRollout]
-    """Those of the single worlds."""
-    workers: Workers
+    products: _ThreadRollout | LaneRollout
+    """Derivatives in the layout of the batch."""
+    tangent_dimension: int
+    """Numbers of a tangent of a state."""
 
     def jvp(
         self, states: VectorLike, controls: VectorLike | None = None, parameters: VectorLike | None = None
@@ -143,16 +190,14 @@ class BatchRollout(NamedTuple):
         Returns:
             Tangents of the states, (worlds, steps + 1, tangent dimension).
         """
-        runs = self.rollouts
-        x = values.array(states, "state tangents")
-        if x.ndim != 2 or len(x) != len(runs):
-            raise ShapeError(
-                f"state tangents must have shape ({len(runs)}, tangent dimension), got {x.shape}"
-            )
-        u = _rows(controls, self.controls.shape, "control tangents")
-        p = _rows(parameters, (len(runs), runs[0].num_parameters), "parameter tangents")
-        made = _of_each(self.workers, lambda i: runs[i].jvp(x[i], u[i], p[i]), len(runs))
-        return np.array(made)
+        worlds, products = len(self.controls), self.products
+        x = values.shaped(states, (worlds, self.tangent_dimension), "state tangents")
+        u, p = controls, parameters
+        if u is not None:
+            u = values.shaped(u, self.controls.shape, "control tangents")
+        if p is not None:
+            p = values.shaped(p, (worlds, products.num_parameters), "parameter tangents")
+        return products.jvp(x, u, p)
 
     def vjp(self, d_loss_d_states: VectorLike) -> RolloutGradient:
         """The gradient of a loss by the first states and the controls of all worlds.
@@ -165,32 +210,37 @@ class BatchRollout(NamedTuple):
             `state` (worlds, tangent dimension), `controls` (worlds, steps, control dimension), `parameters`
             (worlds, their numbers).
         """
-        runs = self.rollouts
+        worlds, steps = self.controls.shape[:2]
         given = values.array(d_loss_d_states, "d_loss_d_states")
-        if given.ndim not in (2, 3) or len(given) != len(runs):
-            raise ShapeError(
-                f"d_loss_d_states must have shape ({len(runs)}, [steps + 1,] tangent dimension), got "
-                f"{given.shape}"
-            )
-        made = _of_each(self.workers, lambda i: runs[i].vjp(given[i]), len(runs))
-        return RolloutGradient(*(np.array(part) for part in zip(*made, strict=True)))
+        by_state = np.zeros((worlds, steps + 1, self.tangent_dimension))
+        if given.ndim == 2:
+            by_state[:, -1] = values.shaped(given, by_state[:, -1].shape, "d_loss_d_states")
+        else:
+            by_state = values.shaped(given, by_state.shape, "d_loss_d_states")
+        return self.products.vjp(by_state)
 
 
 def batch_rollout(batch: WorldBatch, controls: VectorLike, threads: int) -> BatchRollout:
     """Step the worlds of a differentiable batch with given controls, and keep what derivatives need."""
-    workers, worlds = workers_of(threads, None), _differentiable_worlds(batch, batch._which)
-    size = worlds[0].control_space().dimension
+    workers, layout = workers_of(threads, None), _require_differentiable(batch, batch._which)
+    template = batch._template.world
+    assert template is not None
+    count, size = len(batch._which), template.control_space().dimension
+    tangent = template.get_state(template.state_space()).tangent_dimension
     rows = values.array(controls, "controls")
-    if rows.ndim != 3 or len(rows) != len(worlds) or rows.shape[2] != size:
-        raise ShapeError(f"controls must have shape ({len(worlds)}, steps, {size}), got {rows.shape}")
+    if rows.ndim != 3 or len(rows) != count or rows.shape[2] != size:
+        raise ShapeError(f"controls must have shape ({count}, steps, {size}), got {rows.shape}")
     if not np.isfinite(rows).all():
         raise ArgumentError("controls must be finite")
-    assert isinstance(batch._worlds, ThreadWorlds)
+    if isinstance(layout, LaneWorlds):
+        return BatchRollout(*layout.rollout(rows, workers), tangent)
+    worlds = layout.single_worlds(batch._which)
     try:
         made = _of_each(workers, lambda i: differentiable_rollout.rollout(worlds[i], rows[i]), len(worlds))
     finally:
-        batch._worlds.pull_all()
-    return BatchRollout(np.array([one.states for one in made]), rows.copy(), tuple(made), workers)
+        layout.pull_all()
+    states = np.array([one.states for one in made])
+    return BatchRollout(states, rows.copy(), _ThreadRollout(tuple(made), workers), tangent)
 
 
 def rollout(

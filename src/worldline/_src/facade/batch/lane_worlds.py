@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from worldline._src.errors import StepFailure
+from worldline._src.errors import BatchFailure, CapabilityError, StepFailure
+from worldline._src.facade.batch.lane_gradients import LaneGradients, LaneRollout
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.own_parameters import OwnParameters
 from worldline._src.facade.batch.parameters import SENSORS
@@ -25,6 +26,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 from worldline._src.step.contact_memory import forces_of_rows
 from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.lane_derivatives import DifferentiableLanes
 from worldline._src.step.lane_runner import STEPS
 from worldline._src.step.present_contacts import ContactRows, contacts_in_lanes
 from worldline._src.step.sensor_noise import SensorNoise, deviations, noise_of
@@ -64,6 +66,8 @@ class LaneWorlds:
         if start_forces is not None:
             self.sim.kept[:] = start_forces.ravel()
         self.own = OwnParameters(template, count)
+        self.gradients = self._gradients()
+        """Derivatives of steps, of a batch of a differentiable World."""
         self._noise: SensorNoise | None = None
         self._start_state = self.sim._state[0].copy()
         self._start_inputs = self.sim._inputs[0].copy()
@@ -83,13 +87,17 @@ class LaneWorlds:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "arrays"}
+        return {name: value for name, value in vars(self).items() if name not in ("arrays", "gradients")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         # a copy reads and writes the memory of its own simulation
         self.arrays = self._arrays()
+        self.gradients = self._gradients()
         self.sim._start_row = self._start_state
+
+    def _gradients(self) -> LaneGradients | None:
+        return LaneGradients(self.template, self.sim) if isinstance(self.sim, DifferentiableLanes) else None
 
     # ---- time
 
@@ -158,9 +166,15 @@ class LaneWorlds:
         self.sim._inputs[which] = self._start_inputs
         if kept is not None:
             self.sim.element_parameters[which] = kept
+        self._forget_last_step(which)
         self._frame_start[which] = self.template.sim.frame
         self._time_start[which] = self.template.time
         self._steps_start[which] = self.sim._marks[which, STEPS] + self._ticks[which]
+
+    def _forget_last_step(self, which: np.ndarray) -> None:
+        """There is no last step that led to the state of worlds."""
+        if isinstance(self.sim, DifferentiableLanes):
+            self.sim.forget_last_step(which)
 
     @property
     def failures(self) -> tuple[StepFailure, ...]:
@@ -200,6 +214,31 @@ class LaneWorlds:
         asked = str(constraints.asked.value)
         return [ResolvedOption(ROWS[CONSTRAINTS], "solver in lanes", asked, self.sim.solver, why, swept)]
 
+    # ---- derivatives
+
+    def require_gradients(self) -> LaneGradients:
+        """Derivatives of steps, of a batch of a differentiable World."""
+        assert self.gradients is not None, "the batch was made of a differentiable World"
+        return self.gradients
+
+    def rollout(self, controls: Array, workers: Workers) -> tuple[Array, Array, LaneRollout]:
+        """Make a step for every row of controls, (worlds, steps, control dimension).
+
+        Returns state vectors before the first step and after each, the controls, and derivatives over the
+        steps.
+        """
+        gradients = self.require_gradients()
+        assert isinstance(self.sim, DifferentiableLanes)
+        made = LaneRollout(gradients, controls.copy(), workers)
+        states = [gradients.states()]
+        for t in range(controls.shape[1]):
+            made.keep(t, self.sim.state_rows())
+            gradients.set_controls(self.sim, controls[:, t])
+            if failed := self.step(1, workers):
+                raise BatchFailure(failed)
+            states.append(gradients.states())
+        return np.stack(states, axis=1), controls.copy(), made
+
     # ---- reading
 
     @property
@@ -217,6 +256,8 @@ class LaneWorlds:
         Raises:
             CapabilityError: they change what worlds in lanes share.
         """
+        if self.gradients is not None and not all(name.startswith(SENSORS) for name in given):
+            raise CapabilityError("derivatives of steps in lanes have the same parameters in all worlds")
         rows, before = self.own.with_given(given, which), self.sim._own.saved()
         try:
             for w in _to_compile(given, which).tolist():
@@ -328,6 +369,7 @@ class LaneWorlds:
             self.write_parameters(given | rest, every)
         for name in _SAVED:
             getattr(self.sim, name)[...] = saved[name]
+        self._forget_last_step(np.arange(self.count))
         self._frame_start[:], self._steps_start[:], self._time_start[:], self._ticks[:] = saved["clock"]
         self.sim._last_failures = ()
         frozen = np.flatnonzero(self.sim.frozen).tolist()

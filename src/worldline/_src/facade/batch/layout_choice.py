@@ -14,9 +14,12 @@ from numpy.typing import DTypeLike
 from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.capabilities import EXECUTION, ROWS
+from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.step import lane_derivatives
 from worldline._src.step.fixed_constraints import ENOUGH
+from worldline._src.step.lane_derivatives import DifferentiableLanes
 from worldline._src.step.lane_precision import precision_of
 from worldline._src.step.lane_simulation import LaneSimulation
 from worldline._src.step.step_plan import StepPlan
@@ -86,7 +89,9 @@ class LayoutChoice(NamedTuple):
 def lane_simulation(template: Template, worlds: int, dtype: np.dtype) -> LaneSimulation:
     """Worlds in lanes that step as the World does, in double or single precision."""
     sim = template.sim
-    return LaneSimulation(
+    differentiable = template.world is not None and template.world.is_differentiable
+    kind = DifferentiableLanes if differentiable else LaneSimulation
+    return kind(
         template.model,
         worlds,
         time_step=sim.time_step,
@@ -118,8 +123,10 @@ def obstacles(template: Template) -> tuple[str, ...]:
         count = option.constraint_solver_iterations
         found.append(f"at most {count} iterations of the solver, where a World may stop before it converges")
     if runtime is not None and world is not None:
-        if world.is_differentiable:
-            found.append("derivatives of steps, which are taken one world at a time")
+        if world.is_differentiable and world.num_differentiable_parameters:
+            found.append("derivatives by parameters")
+        if world.is_differentiable and world.contact_gradient_mode is not ContactGradientMode.ANALYTIC:
+            found.append(f"contact gradient mode '{world.contact_gradient_mode.value}'")
         if len(runtime.mocap):
             found.append("mocap bodies, which every world places by itself")
         if runtime.one_shot_wrench.any():
@@ -149,7 +156,9 @@ def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64
     found = obstacles(template)
     if not found:
         try:
-            lane_simulation(template, 1, precision)
+            lanes = lane_simulation(template, 1, precision)
+            if isinstance(lanes, DifferentiableLanes):
+                found = lane_derivatives.obstacles(sim=template.sim, lanes=lanes)
         except (CapabilityError, ArgumentError) as error:
             found = (str(error),)
     if not found:

@@ -125,21 +125,32 @@ def _may_touch(shapes, a, b):
     return any_of(dot(p, p) <= reach * reach * more)
 
 
+@inline
+def _put_pair(shapes, buckets, q, near, contact_rows, row):
+    """Contacts of pair `q` of these families from a row on; empty ones where a round pair is not near."""
+    a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
+    if shapes.shape_type[a] == PLANE:
+        _fixed_flat(shapes, a, b, -1.0 if flip else 1.0, contact_rows, row)
+    elif near or _may_touch(shapes, a, b):
+        _fixed_round(shapes, buckets.pair[q, 0], buckets.pair[q, 1], contact_rows, row)
+    else:
+        for k in range(row, row + PAIR_CONTACTS):
+            contact_rows[k, 6] = constant(-BOTTOMLESS, contact_rows[k, 6])
+
+
 @kernel
 def fixed_contacts(shapes, buckets, fixed_out):
     """Fill the rows of every pair of these families; other pairs are left alone."""
-    contact_rows = fixed_out.fixed_contact
     for q in range(buckets.counter[PAIRS]):
-        a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
-        if not has_fixed_contacts(shapes.shape_type[a], shapes.shape_type[b]):
-            continue
-        if shapes.shape_type[a] == PLANE:
-            _fixed_flat(shapes, a, b, -1.0 if flip else 1.0, contact_rows, PAIR_CONTACTS * q)
-        elif _may_touch(shapes, a, b):
-            _fixed_round(shapes, buckets.pair[q, 0], buckets.pair[q, 1], contact_rows, PAIR_CONTACTS * q)
-        else:
-            for row in range(PAIR_CONTACTS * q, PAIR_CONTACTS * q + PAIR_CONTACTS):
-                contact_rows[row, 6] = constant(-BOTTOMLESS, contact_rows[row, 6])
+        a, b, _ = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
+        if has_fixed_contacts(shapes.shape_type[a], shapes.shape_type[b]):
+            _put_pair(shapes, buckets, q, False, fixed_out.fixed_contact, PAIR_CONTACTS * q)
+
+
+@kernel
+def contacts_of_pair(shapes, buckets, q, contact_rows_out):
+    """The contacts of one pair of these families in the first rows, near or not."""
+    _put_pair(shapes, buckets, q, True, contact_rows_out, 0)
 
 
 @stage
