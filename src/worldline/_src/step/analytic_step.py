@@ -26,7 +26,9 @@ from typing import Any
 import numpy as np
 
 from worldline._src.duals.kind import dual_address
-from worldline._src.kernels.constraints.tables import BOUNCINESS, IMPEDANCE, KIND, NUMBER
+from worldline._src.kernels.constraints.equality.kinds import JOINT, TENDON
+from worldline._src.kernels.constraints.equality.rows import NO_MOTOR
+from worldline._src.kernels.constraints.tables import BOUNCINESS, HARD, IMPEDANCE, KIND, NUMBER
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
@@ -36,6 +38,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import analytic_program as p
+from worldline._src.step import analytic_row_stages as row_stages
 from worldline._src.step import analytic_stages as s
 from worldline._src.step import dual_step
 from worldline._src.step import stages as trees
@@ -64,13 +67,15 @@ _STAGES = frozenset(
     (
         *(_TREE_STAGES + _JOINT_STAGES + _CONTACT_STAGES),
         *("add_passive_forces", "advance_activations", "solve_islands", "damp_implicitly"),
-        *("semi_implicit_euler", "count_step"),
+        *("semi_implicit_euler", "count_step", "anchor_poses"),
     )
 ) | dual_step.STRUCTURE - {"narrow_surface"}
 """Stages of steps that have analytic derivatives."""
-_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
+_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows", "equality_rows"))
 """Their makers of rows."""
 
+_OPEN = 1e300
+"""Bounds of equalities beyond this are none."""
 _RANKS = 2
 """Most actuators of a degree of freedom, which have directions of their own."""
 SOURCES = {
@@ -123,12 +128,43 @@ def has_local_forces(sim: Simulation) -> bool:
     column = constraints.column
     if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
         return False
+    if "equality_rows" in makers and not _has_plain_equalities(column):
+        return False
     if constraints.collision is not None:
         # what a bounce asks for depends on the speed, and on the moment of the impact
         laws = np.concatenate([column.shape_law, column.pair_law])
         if ((laws[:, KIND] != IMPEDANCE) & (laws[:, BOUNCINESS] > 0.0)).any():
             return False
     return _actuators(sim) is not None
+
+
+def _has_plain_equalities(column: Any) -> bool:
+    """Whether equalities have their own rows alone, without motors and limits of their coordinates."""
+    kind = column.equality_kind
+    follows, follower = kind == JOINT, column.equality_first[kind == JOINT]
+    leader = column.equality_second[follows]
+    others = (
+        (column.equality_motor != NO_MOTOR)
+        | (column.equality_friction[:, 0] > 0.0)
+        | (column.equality_armature > 0.0).any(axis=1)
+        | (np.abs(column.equality_speed) < _OPEN).any(axis=1)
+        | (column.equality_number[:, 9] > -_OPEN)
+        | (column.equality_number[:, 10] < _OPEN)
+    )
+    hard = (column.equality_law[:, KIND] == HARD) | (column.equality_turn_law[:, KIND] == HARD)
+    # coordinates that lead and those that follow are displaced one after the other
+    return not ((kind == TENDON) | others | hard).any() and not np.isin(follower, leader).any()
+
+
+def _colors_of(column: Any, nlink: int) -> np.ndarray:
+    """Colors of kernel links such that an equality has links of different colors; -1 without equality."""
+    colors = np.full(nlink, -1, np.int64)
+    pairs = [{int(a), int(b)} for a, b in column.equality_link[column.equality_kind != JOINT].tolist()]
+    for link in sorted(set().union(*pairs) - {0}):
+        near = set().union(*(pair for pair in pairs if link in pair)) - {link}
+        taken = {int(colors[other]) for other in near}
+        colors[link] = next(c for c in range(nlink) if c not in taken)
+    return colors
 
 
 def _actuators(sim: Simulation) -> np.ndarray | None:
@@ -244,7 +280,7 @@ class AnalyticStep(dual_step.DualStep):
         h, data = self._header, sim.data
         h[s.TREE_M], h[s.TREE_C], h[s.TREE_D] = address_of(index), address_of(constant), address_of(data)
         h[s.NUMBERS], h[s.GROUPS] = address_of(self._numbers), address_of(self._groups)
-        h[s.SOLVED], h[s.CONTACT_MAKER] = address_of(self._solved), -1
+        h[s.SOLVED], h[s.CONTACT_MAKER], h[s.EQUALITY_MAKER] = address_of(self._solved), -1, -1
         dual = [address_of(x) for x in (h, constant, arguments, self._trees)]
         plain_set = [*dual[:3], address_of(data)]
         self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
@@ -281,20 +317,28 @@ class AnalyticStep(dual_step.DualStep):
             elif stage.name == "advance_activations":
                 after.append((dual_step.CALL, dual_address(stage), place, 0))
             elif stage.name == "shape_poses":
-                contacts.append((dual_step.CALL, s.displace_bodies.address(float64), _PLAIN_LINEAR, 0))
+                contacts.append(
+                    (dual_step.CALL, row_stages.displace_bodies.address(float64), _PLAIN_LINEAR, 0)
+                )
                 contacts.append((dual_step.CALL, dual_address(fixed_shape_poses), COLLISION, 0))
             elif stage.name in _CONTACT_STAGES and stage.name != "collision_poses":
                 contacts.append((dual_step.CALL, dual_address(stage), place, 0))
         joints.append((dual_step.CALL, dual_address(s.linearize_joints), _LINEAR, 0))
         joints += after
-        if contacts:
-            # the columns of contacts are constants
-            for name in ("dof_S", "link_origin"):
-                field = sim.field(name)
-                joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
-            contacts.append((dual_step.CALL, dual_address(s.linearize_contacts), _LINEAR, 0))
-        h[s.IS_DAMPED] = int("damp_implicitly" in names)
         self._point_at_rows(sim)
+        held = ["dof_S", "link_origin"] if contacts or h[s.EQUALITY_MAKER] >= 0 else []
+        if h[s.EQUALITY_MAKER] >= 0:
+            held += ["link_V", "link_A", "q"]
+            joints.append((dual_step.NUMBERS, address_of(self._solved), self._place("a"), self._nv))
+        for name in held:
+            # the columns of contacts and equalities are constants
+            field = sim.field(name) if name != "q" else self.kept[name]
+            joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
+        if contacts:
+            contacts.append((dual_step.CALL, dual_address(row_stages.linearize_contacts), _LINEAR, 0))
+        if h[s.EQUALITY_MAKER] >= 0:
+            joints.append((dual_step.CALL, dual_address(row_stages.linearize_equalities), _LINEAR, 0))
+        h[s.IS_DAMPED] = int("damp_implicitly" in names)
         last = [(dual_step.CALL, s.finish_linear.address(float64), _PLAIN_LINEAR, 0)]
         self._parts = (plain, joints, contacts, last)
 
@@ -355,6 +399,10 @@ class AnalyticStep(dual_step.DualStep):
         makers = [row.stage.name for row in called_stages(constraints.step_plan) if row.link is None]
         if "contact_rows" in makers:
             h[s.CONTACT_MAKER] = makers.index("contact_rows")
+        if "equality_rows" in makers:
+            h[s.EQUALITY_MAKER] = makers.index("equality_rows")
+            self._colors = _colors_of(constraints.column, sim.model.arenas.sizes["nlink"])
+            h[s.COLORS], h[s.COLOR_COUNT] = address_of(self._colors), max(self._colors.max() + 1, 1)
         if constraints.collision is not None:
             h[s.CONTACT_M], h[s.CONTACT_D] = (
                 address_of(constraints.collision.m),

@@ -31,7 +31,8 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import derivative_stages
 from worldline._src.step import dual_step as dual
-from worldline._src.step.analytic_stages import linearize_contacts, linearize_joints
+from worldline._src.step.analytic_row_stages import linearize_contacts, linearize_equalities
+from worldline._src.step.analytic_stages import linearize_joints
 from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.dynamics import difference, integrate
@@ -509,7 +510,8 @@ def dual_stages() -> list[Stage]:
     """Every stage that derivatives of steps by state and controls run in dual numbers."""
     made = derivative_stages
     found = [made.relax_islands, made.residual_of_dynamics, made.residual_of_forces]
-    found += [made.linearize_accelerations, made.damp_linearized, linearize_joints, linearize_contacts]
+    found += [made.linearize_accelerations, made.damp_linearized, linearize_joints]
+    found += [linearize_equalities, linearize_contacts]
     return [*parameter_stages(), *found]
 
 
