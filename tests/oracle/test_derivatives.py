@@ -108,6 +108,26 @@ def test_lanes_and_threads_have_the_bits_of_one_world(function):
                 np.testing.assert_array_equal(other[w], whole)
 
 
+@pytest.mark.parametrize("compensated", [False, True], ids=["analytic", "in dual numbers"])
+def test_matrices_are_written_to_one_array(compensated):
+    rng = np.random.default_rng(8)
+    model = random_tree(rng, len(KINDS))
+    if compensated:
+        model.update(body_gravcomp=rng.uniform(0.1, 0.5, model.body_count))
+    q, n = wm.random_configuration(model, rng, worlds=5), model.joint_dof_count
+    v, a = rng.normal(size=(2, 5, n))
+    for function in (wm.inverse_dynamics_derivatives, wm.forward_dynamics_derivatives):
+        out, expected = np.full((5, 3, n, n), np.nan), function(model, q, v, a)
+        made = function(model, q, v, a, out=out)
+        for k in range(3):
+            np.testing.assert_array_equal(made[k], expected[k])
+            np.testing.assert_array_equal(out[:, k], expected[k])
+        with pytest.raises(ValueError, match=r"must be a float64 array of shape \(5, 3, "):
+            function(model, q, v, a, out=out[:4])
+        with pytest.raises(NotImplementedError, match="cannot be bound"):
+            wm.bind(function, model, q[0], v[0], a[0])
+
+
 def limbs(rng, lengths):
     """Chains of hinges on one floating base; four hinges in a row are solved together, others alone."""
     builder = ModelBuilder()

@@ -59,6 +59,17 @@ SCENES = {
           lengthrange=".1 2"/><general joint="b" dyntype="filter" dynprm=".05" gainprm="2" biastype="affine"
           biasprm="0 -3 -.2"/><general joint="b" dyntype="integrator" gainprm=".5"/></actuator>""",
     ),
+    "equalities": (
+        PLANE
+        + walker("0 0 .2", 'type="box" size=".1 .08 .06"')
+        + walker("0 .4 .3", 'type="capsule" size=".07 .1"', "80 10 20").replace("<body", '<body name="b"', 1)
+        + """<body name="a" pos="0 -.4 .6"><joint name="a" axis="0 1 0"/><geom size=".05" pos=".1 0 0"/>
+          <body name="c" pos=".2 0 0"><joint name="c" axis=".1 1 0" armature=".01"/><geom size=".05"
+          pos=".1 .02 0"/></body></body><body pos="1 0 1"><joint name="d" axis="1 0 0"/><geom size=".05"
+          pos="0 .1 0"/></body>""",
+        """<equality><weld body1="b" body2="c" torquescale=".7"/><connect body1="a" anchor=".1 0 .1"/>
+          <joint joint1="a" joint2="d" polycoef=".1 .9 .2 -.3 .1"/><joint joint1="c"/></equality>""",
+    ),
     "in the air": (walker("0 0 3", 'type="box" size=".1 .08 .06"').replace('limited="true"', ""), ""),
 }
 
@@ -118,6 +129,85 @@ def test_analytic_derivatives_are_those_in_dual_numbers(scene, cone, monkeypatch
         check = world.check_derivatives()
         assert check.largest_error < 1e-6, check.worst
     assert touched > 0 or scene in ("actuators", "in the air")
+
+
+TIPS = """<mujoco><worldbody>
+  <body pos="0 0 1"><joint axis="0 1 .1" damping=".05"/><geom size=".05" pos=".1 0 0"/>
+    <body name="a" pos=".2 0 0"><joint axis="0 0 1"/><geom size=".05" pos=".1 .02 0"/></body></body>
+  <body name="b" pos=".4 .3 1"><freejoint/><geom size=".05" pos=".1 0 0"/><body pos=".1 0 .1">
+    <joint type="ball" damping=".02"/><geom size=".04" pos=".1 0 .05"/></body></body></worldbody></mujoco>"""
+
+
+SOFT = msd.ImpedanceSpring(
+    spring=msd.StiffnessDamping(k=100.0, d=20.0),
+    impedance=msd.Impedance(d0=0.6, dmax=0.9, width=0.5, middle=0.4, power=3.0),
+)
+
+
+def tips() -> tuple[msd.Scene, dict[str, msd.FrameRef]]:
+    """Two trees, and a frame on each."""
+    scene, rng = msd.from_str(TIPS, format="mjcf"), np.random.default_rng(7)
+    scene.simulate_option.policy.differentiable = True
+    frames = {}
+    for name in "ab":
+        turn = rng.normal(size=4)
+        frames[name] = msd.FrameRef(
+            link=name, position=rng.uniform(-0.1, 0.1, 3), orientation=turn / np.linalg.norm(turn)
+        )
+    return scene, frames
+
+
+@pytest.mark.parametrize("family", ["Rigid", "Point", "Axis", "Distance"])
+def test_soft_closures(family, monkeypatch):
+    scene, (a, b) = tips()[0], tips()[1].values()
+    closure = msd.LoopClosure(frame_a=a, frame_b=b, family=family, dynamics="Solve")
+    closure.spring, closure.distance = SOFT, 0.3 if family == "Distance" else 0.0
+    scene.loop_closures.append(closure)
+    world, rng = sx.World.from_scene(scene), np.random.default_rng(6)
+    assert_same_in_motion(world, monkeypatch, rng)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        msd.PathShape.plane(),
+        msd.PathShape.circle(0.2),
+        msd.PathShape.spline([(-1.0, 0.2, 0.0), (0.0, 0.0, 0.1), (0.3, 0.4, 0.0), (1.0, -0.2, 0.3)]),
+    ],
+    ids=["plane", "circle", "spline"],
+)
+def test_points_on_paths(path, monkeypatch):
+    scene, frames = tips()
+    kept = msd.EqualityPath(point=frames["a"], frame=frames["b"], path=path, spring=SOFT)
+    scene.equality_constraint_set.paths.append(kept)
+    world, rng = sx.World.from_scene(scene), np.random.default_rng(8)
+    assert_same_in_motion(world, monkeypatch, rng)
+
+
+@pytest.mark.parametrize("kind", ["Fixed", "Ball", "Universal", "Planar", "Screw"])
+def test_springy_joints_between_bodies(kind, monkeypatch):
+    scene, frames = tips()
+    joint = msd.Joint(name="j", type_=kind, axis=(0.3, 0.2, 1.0))
+    if kind in ("Universal", "Planar"):
+        joint.axis2 = (1.0, 0.0, -0.3)
+    if kind == "Screw":
+        joint.pitch = 0.2
+    softness = msd.ProjectionPolicy(linear_stiffness=2e3, angular_stiffness=50.0)
+    scene.joints.append(
+        msd.WorldJoint(parent=frames["a"], child=frames["b"], joint=joint, projection=softness)
+    )
+    world, rng = sx.World.from_scene(scene), np.random.default_rng(9)
+    assert_same_in_motion(world, monkeypatch, rng)
+
+
+def assert_same_in_motion(world: sx.World, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """`assert_same` of a few steps, and the differences."""
+    for _ in range(3):
+        disturb(world, rng)
+        world.step(n=15)
+        assert_same(world, monkeypatch, rng)
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-6, check.worst
 
 
 @pytest.mark.parametrize("robot", ["hopper", "half_cheetah", "ant", "humanoid", "humanoidstandup"])

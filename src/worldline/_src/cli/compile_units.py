@@ -42,7 +42,8 @@ def units(scalar: str) -> list[Unit]:
         sensor_noise,  # noqa: F401
         stepping,
     )
-    from worldline._src.step.analytic_stages import displace_bodies, finish_linear, linearize_dynamics
+    from worldline._src.step.analytic_row_stages import displace_bodies
+    from worldline._src.step.analytic_stages import finish_linear, linearize_dynamics
     from worldline._src.step.derivative_stages import factor_mass, settle_every_island, settle_islands
     from worldline._src.step.evaluate import SCALARS
     from worldline._src.step.stage_links import all_stages

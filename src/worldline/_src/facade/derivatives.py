@@ -374,6 +374,8 @@ def _provenance(
         made["constraint solve"] = Provenance.SMOOTHED if smoothed else Provenance.ANALYTIC
         if constraints.collision is not None:
             made["contact geometry"] = Provenance.DUAL
+        if constraints.step_plan.equalities:
+            made["equality geometry"] = Provenance.DUAL
     return MappingProxyType(made)
 
 

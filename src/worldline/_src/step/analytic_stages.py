@@ -6,11 +6,13 @@ With r(q, v, u, a) = RNEA(q, v, a) - tau - J^T f = 0 at the accelerations a that
 
     linearize_dynamics   derivatives of RNEA, the mass matrix                               plain numbers
     linearize_joints     those of tau and of rows of single degrees of freedom, by columns  dual numbers
+    linearize_equalities those of J^T f of equalities, by links of one color                  dual numbers
     displace_bodies      poses of bodies, along six directions                              plain numbers
     linearize_contacts   those of J^T f of contacts                                         dual numbers
     finish_linear        the factors of the Hessian, and of M + h D                         plain numbers
 
-Trees that rows couple are a group; matrices of groups are dense and stand one after the other.
+Trees that rows couple are a group; matrices of groups are dense and stand one after the other. Stages of
+equalities and contacts are in `analytic_row_stages.py`.
 """
 
 from __future__ import annotations
@@ -21,18 +23,15 @@ from worldline._src.duals.kind import DOUBLES, value_of
 from worldline._src.jit import inline, outline, stage
 from worldline._src.kernels import rnea, velocities
 from worldline._src.kernels import rnea_derivatives as r
-from worldline._src.kernels.constraints import contact_derivatives as contacts
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.damping import Damped, damping_of
 from worldline._src.kernels.constraints.row_derivatives import (
-    add_slips,
     factor_with_pivots,
     row_forces,
     row_slacks,
     solve_with_pivots,
 )
-from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.inertial_forces import inertial_forces
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.kernels.narrowphase import tables as collision
@@ -43,7 +42,7 @@ from worldline._src.scalar import memory
 from worldline._src.scalar.ops import sqrt
 from worldline._src.spatial import motion as spatial_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot
-from worldline._src.step.reaching import contacts_of, pairs_of
+from worldline._src.step.reaching import pairs_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
@@ -51,10 +50,11 @@ _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 (TREE_M, TREE_C, TREE_D, ROW_M, ROW_C, ROW_ARGS, ROW_D, CONTACT_M, CONTACT_D, CONTACT_DUALS) = range(10)
 (NUMBERS, GROUPS, START_V, END_V, SOLVED, ACTIVATED, CONTACT_MAKER, IS_DAMPED) = range(10, 18)
 (NV, NLINK, BIT, WITHOUT, COUNTS, IS_STIFF) = range(18, 24)
-HEADER = 24
+(EQUALITY_MAKER, COLORS, COLOR_COUNT) = range(24, 27)
+HEADER = 27
 """Integers of the header: addresses of arenas and arrays, plain ones but for ROW_D and CONTACT_DUALS; which
 maker of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced, whether
-contacts obey Coulomb's law."""
+contacts obey Coulomb's law; which maker is that of equalities, colors of links and how many there are."""
 
 GROUP = 5
 """Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices
@@ -62,6 +62,8 @@ start, whether it is damped, whether its Hessian is stiff: that of an island wit
 law, which is not symmetric."""
 REFINEMENTS = 2
 """Of solutions with a stiff Hessian."""
+SCRATCH = 144
+"""Numbers of the scratch of one contact or equality."""
 HALVES = 134217729.0
 """2^27 + 1: what splits the digits of a number."""
 
@@ -93,7 +95,7 @@ class Linear(NamedTuple):
     link_W: Any
     link_Va: Any
     scratch: Any
-    """K, axes of a contact."""
+    """K, axes of a contact; wrenches of the rows of an equality."""
     columns: Any
     """Rows by columns of a contact, (5, 6, nv)."""
     stiff: Any
@@ -104,7 +106,7 @@ class Linear(NamedTuple):
 
 def linear_size(nv: int, nlink: int) -> int:
     """How many numbers `linear_of` cuts."""
-    return 7 * nv * nv + (8 + 3 + 24 + 30 + 4) * nv + 24 * nlink + 64
+    return 7 * nv * nv + (8 + 3 + 24 + 30 + 4) * nv + 24 * nlink + SCRATCH
 
 
 @inline
@@ -130,10 +132,10 @@ def linear_of(header):
         memory.matrix(x, links, nlink, r.CORIOLIS),
         memory.matrix(x, links + 12 * nlink, nlink, 6),
         memory.matrix(x, links + 18 * nlink, nlink, 6),
-        memory.vector(x, links + 24 * nlink, 64),
+        memory.vector(x, links + 24 * nlink, SCRATCH),
         memory.vector(x, at + 35 * nv, 30 * nv),
-        memory.vector(x, links + 24 * nlink + 64, s),
-        memory.matrix(x, links + 24 * nlink + 64 + s, 4, nv),
+        memory.vector(x, links + 24 * nlink + SCRATCH, s),
+        memory.matrix(x, links + 24 * nlink + SCRATCH + s, 4, nv),
     )
 
 
@@ -257,7 +259,7 @@ def _add_body_forces(chain, body, inertia, pos, step, lin):
 
 
 @inline
-def _load_accelerations(header, n, solution):
+def load_accelerations(header, n, solution):
     """Solved accelerations of an island."""
     a = memory.address_as(header[SOLVED], float64)
     for j in range(n):
@@ -306,10 +308,10 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
             for e in range(n):
                 H[j, e] = lin.M[k, motion.column_dof[e]]
         first, at = first + n, at + n * n
-        _load_accelerations(header, n, solution)
+        load_accelerations(header, n, solution)
         counter[t.ROWS], counter[t.BOUNCED] = 0, 0
         for k in range(counter[t.ROW_STAGES]):
-            if k != header[CONTACT_MAKER]:
+            if k != header[CONTACT_MAKER] and k != header[EQUALITY_MAKER]:
                 memory.call_stage(program[t.FIRST_ROW_LINK + k], m, c, args, d)
         count = counter[t.ROWS]
         slack, force = work.slack[0], solution.row_force
@@ -324,133 +326,6 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
                     )
                     x = value_of(rows.J[k, j])
                     H[j, j] += weight[k] * x * x
-
-
-# ---- contacts
-
-
-@stage
-def displace_bodies(m, c, args, d):
-    """poses of bodies -> the same in dual numbers, along unit rotations and translations."""
-    hm, X = memory.address_as(m[CONTACT_M], int64), memory.address_as(m[CONTACT_D], float64)
-    duals = memory.address_as(m[CONTACT_DUALS], float64)
-    count, at = hm[_NBODY], hm[_BODY_X]
-    row_m, row_c, row_args = (
-        memory.address_as(m[ROW_M], int64),
-        memory.address_as(m[ROW_C], float64),
-        memory.address_as(m[ROW_ARGS], int64),
-    )
-    body_link = t.weight_view(row_m, row_c, row_args, d).body_link
-    displaced = contacts.Displaced(m[BIT], m[WITHOUT], m[COUNTS] == 1)
-    for b in range(count):
-        x = memory.vector(X, at + 12 * b, 12)
-        y = memory.matrix(duals, DOUBLES * (at + 12 * b), 12, DOUBLES)
-        for k in range(12):
-            y[k, 0] = x[k]
-            for j in range(1, DOUBLES):
-                y[k, j] = 0.0
-        if contacts.is_displaced(displaced, b, body_link[b]):
-            for k in range(3):
-                y[k, 4 + k] = 1.0
-                # dR = [e] R by rows, e the axes
-                one, two = (k + 1) % 3, (k + 2) % 3
-                for j in range(3):
-                    y[3 + 3 * one + j, 1 + k] = -x[3 + 3 * two + j]
-                    y[3 + 3 * two + j, 1 + k] = x[3 + 3 * one + j]
-
-
-@stage
-def linearize_contacts(m, c, args, d):
-    """contacts along displacements of bodies, v, solved a -> r and its derivatives, Hessians."""
-    rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
-    rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
-    _contact_rows(m, rows_m, rows_c, rows_args, rows_d)
-
-
-@inline
-def _contact_rows(header, m, c, args, d):
-    """See `linearize_contacts`."""
-    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups, lin = (
-        island.counter,
-        pairs_of(m, c, args, d).ids,
-        grouping_of(header),
-        linear_of(header),
-    )
-    tm, tc, td = (
-        memory.address_as(header[TREE_M], int64),
-        memory.address_as(header[TREE_C], float64),
-        memory.address_as(header[TREE_D], float64),
-    )
-    pos, chain, weights = (
-        views.position_view(tm, tc, td),
-        views.chain_view(tm, tc, td),
-        t.weight_view(m, c, args, d),
-    )
-    hm, X = memory.address_as(header[CONTACT_M], int64), memory.address_as(header[CONTACT_D], float64)
-    touching = contacts.Touching(
-        chain.dof_parent,
-        chain.link_last,
-        views.tree_view(tm, tc, td).link_root,
-        pos.link_origin,
-        pos.dof_S,
-        views.velocity_view(tm, tc, td).link_V,
-        lin.rate,
-        lin.link_Va,
-        lin.rate_a,
-        weights.body_link,
-        memory.matrix(X, hm[_BODY_X], hm[_NBODY], 12),
-    )
-    h = views.step_view(tm, tc, td).time_step[0]
-    laws = contacts.ContactLaws(t.shape_law_view(m, c, args, d), h, weights.option[t.SAFE] != 0.0)
-    displaced = contacts.Displaced(header[BIT], header[WITHOUT], header[COUNTS] == 1)
-    v, nv, wide = (
-        memory.address_as(header[START_V], float64),
-        header[NV],
-        memory.pointer_as(lin.columns, float64),
-    )
-    scratch = contacts.ContactScratch(
-        groups.list,
-        memory.matrix(wide, 0, 6, nv),
-        memory.matrix(wide, 6 * nv, 6, nv),
-        memory.matrix(wide, 12 * nv, 6, nv),
-        memory.matrix(wide, 18 * nv, 6, nv),
-        memory.matrix(wide, 24 * nv, 6, nv),
-        memory.matrix(memory.pointer_as(lin.scratch, float64), 0, 6, 6),
-        memory.matrix(memory.pointer_as(lin.scratch, float64), 36, 3, 3),
-    )
-    for i in range(counter[t.ISLANDS]):
-        n = islands.open_island(pair, i, island)
-        if counter[t.CONTACT_FIRST] == counter[t.CONTACT_END]:
-            continue
-        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
-        # views are cut by the size of the island at hand
-        motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
-        work = t.work_view(m, c, args, d)
-        for j in range(n):
-            motion.island_v[j] = v[motion.column_dof[j]]
-        _load_accelerations(header, n, solution)
-        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
-        memory.call_stage(program[t.FIRST_ROW_LINK + header[CONTACT_MAKER]], m, c, args, d)
-        count = counter[t.ROWS]
-        slack, force = work.slack[0], solution.row_force
-        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
-        row_slacks(rows, notes, count, solution.island_a, slack)
-        frames = t.contact_frame_view(m, c, args, d)
-        add_slips(t.member_view(m, c, args, d), frames, rows, slack)
-        groups.of[i, 4] = header[IS_STIFF]
-        row_forces(rows, count, slack, force, weight)
-        H = memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n)
-        contacts.linearize_contacts(
-            contacts.ContactForm(touching, laws, displaced),
-            contacts_of(args, d),
-            IslandRows(t.member_view(m, c, args, d), rows, notes, frames),
-            contacts.SolvedRows(slack, force, weight),
-            work,
-            scratch,
-            contacts.ContactSums(lin.dq, lin.dv, lin.residual, lin.link_W, H, groups.of[i, 4] == 1),
-        )
 
 
 # ---- groups

@@ -25,7 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.kernels.constraints.tables import BOUNCINESS, IMPEDANCE, KIND, NUMBER
+from worldline._src.kernels.constraints.equality.kinds import JOINT, TENDON
+from worldline._src.kernels.constraints.equality.rows import NO_MOTOR
+from worldline._src.kernels.constraints.tables import BOUNCINESS, HARD, IMPEDANCE, KIND, NUMBER
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
 from worldline._src.model.compile import constant_views
@@ -40,6 +42,7 @@ from worldline._src.step.derivative_table import (
     LOCAL_BEGIN,
     LOCAL_CONTACTS,
     LOCAL_END,
+    LOCAL_EQUALITIES,
     LOCAL_JOINTS,
     Form,
     Part,
@@ -52,9 +55,11 @@ from worldline._src.step.step_snapshot import Snapshot
 from worldline._src.step.step_stages import accelerations
 from worldline._src.step.step_table import COLLISION, MULTIBODY, called_stages
 
-_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows"))
+_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows", "equality_rows"))
 """Makers of rows that have analytic derivatives."""
 
+_OPEN = 1e300
+"""Bounds of equalities beyond this are none."""
 _RANKS = 2
 """Most actuators of a degree of freedom, which have directions of their own."""
 SOURCES = {
@@ -107,12 +112,43 @@ def has_local_forces(sim: Simulation) -> bool:
     column = constraints.column
     if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
         return False
+    if "equality_rows" in makers and not _has_plain_equalities(column):
+        return False
     if constraints.collision is not None:
         # what a bounce requests depends on the speed, and on the moment of the impact
         laws = np.concatenate([column.shape_law, column.pair_law])
         if ((laws[:, KIND] != IMPEDANCE) & (laws[:, BOUNCINESS] > 0.0)).any():
             return False
     return actuators_of(sim) is not None
+
+
+def _has_plain_equalities(column: Any) -> bool:
+    """Whether equalities have their own rows alone, without motors and limits of their coordinates."""
+    kind = column.equality_kind
+    follows, follower = kind == JOINT, column.equality_first[kind == JOINT]
+    leader = column.equality_second[follows]
+    others = (
+        (column.equality_motor != NO_MOTOR)
+        | (column.equality_friction[:, 0] > 0.0)
+        | (column.equality_armature > 0.0).any(axis=1)
+        | (np.abs(column.equality_speed) < _OPEN).any(axis=1)
+        | (column.equality_number[:, 9] > -_OPEN)
+        | (column.equality_number[:, 10] < _OPEN)
+    )
+    hard = (column.equality_law[:, KIND] == HARD) | (column.equality_turn_law[:, KIND] == HARD)
+    # coordinates that lead and those that follow are displaced one after the other
+    return not ((kind == TENDON) | others | hard).any() and not np.isin(follower, leader).any()
+
+
+def _colors_of(column: Any, nlink: int) -> np.ndarray:
+    """Colors of kernel links such that an equality has links of different colors; -1 without equality."""
+    colors = np.full(nlink, -1, np.int64)
+    pairs = [{int(a), int(b)} for a, b in column.equality_link[column.equality_kind != JOINT].tolist()]
+    for link in sorted(set().union(*pairs) - {0}):
+        near = set().union(*(pair for pair in pairs if link in pair)) - {link}
+        taken = {int(colors[other]) for other in near}
+        colors[link] = next(c for c in range(nlink) if c not in taken)
+    return colors
 
 
 def actuators_of(sim: Simulation) -> np.ndarray | None:
@@ -228,7 +264,7 @@ class AnalyticStep(dual_step.DualStep):
         h, data = self._header, sim.data
         h[s.TREE_M], h[s.TREE_C], h[s.TREE_D] = address_of(index), address_of(constant), address_of(data)
         h[s.NUMBERS], h[s.GROUPS] = address_of(self._numbers), address_of(self._groups)
-        h[s.SOLVED], h[s.CONTACT_MAKER] = address_of(self._solved), -1
+        h[s.SOLVED], h[s.CONTACT_MAKER], h[s.EQUALITY_MAKER] = address_of(self._solved), -1, -1
         dual = [address_of(x) for x in (h, constant, arguments, self._trees)]
         plain_set = [*dual[:3], address_of(data)]
         self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
@@ -256,15 +292,22 @@ class AnalyticStep(dual_step.DualStep):
         joints = dual_step.dual_calls(LOCAL_BEGIN) + parts[Part.JOINTS]
         joints += dual_step.dual_calls(LOCAL_JOINTS) + parts[Part.END]
         contacts = parts[Part.CONTACTS]
+        self._point_at_rows(sim)
+        has_equalities = h[s.EQUALITY_MAKER] >= 0
+        constants = ["dof_S", "link_origin"] if contacts or has_equalities else []
+        if has_equalities:
+            constants += ["link_V", "link_A", "q"]
+            joints.append((dual_step.NUMBERS, address_of(self._solved), self._place("a"), self._nv))
+        for name in constants:
+            # the columns of contacts and equalities are constants
+            field = sim.field(name) if name != "q" else self.kept[name]
+            joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
         if contacts:
-            # the columns of contacts are constants
-            for name in ("dof_S", "link_origin"):
-                field = sim.field(name)
-                joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
             contacts += dual_step.dual_calls(LOCAL_CONTACTS)
+        if has_equalities:
+            joints += dual_step.dual_calls(LOCAL_EQUALITIES)
         names = {one.stage.name for one in chosen}
         h[s.IS_DAMPED] = int("damp_implicitly" in names)
-        self._point_at_rows(sim)
         self._parts = (plain, joints, contacts, dual_step.dual_calls(LOCAL_END))
 
     def _join_operations(self) -> None:
@@ -324,6 +367,10 @@ class AnalyticStep(dual_step.DualStep):
         makers = [row.stage.name for row in called_stages(constraints.step_plan) if row.link is None]
         if "contact_rows" in makers:
             h[s.CONTACT_MAKER] = makers.index("contact_rows")
+        if "equality_rows" in makers:
+            h[s.EQUALITY_MAKER] = makers.index("equality_rows")
+            self._colors = _colors_of(constraints.column, sim.model.arenas.sizes["nlink"])
+            h[s.COLORS], h[s.COLOR_COUNT] = address_of(self._colors), max(self._colors.max() + 1, 1)
         if constraints.collision is not None:
             h[s.CONTACT_M], h[s.CONTACT_D] = (
                 address_of(constraints.collision.m),

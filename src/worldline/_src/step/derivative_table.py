@@ -19,6 +19,7 @@ from enum import Enum
 from worldline._src.jit import Stage
 from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.step import analytic_row_stages as local_rows
 from worldline._src.step import analytic_stages as local
 from worldline._src.step import derivative_stages as inverse
 from worldline._src.step import stages as trees
@@ -84,7 +85,7 @@ DERIVED: dict[str, Derived] = {
     **dict.fromkeys(
         (
             *("positions", "link_velocities", "center_forces", "collision_poses"),
-            *("semi_implicit_euler", "count_step"),
+            *("anchor_poses", "semi_implicit_euler", "count_step"),
         ),
         Derived(part=Part.REPEATED),
     ),
@@ -107,7 +108,7 @@ DERIVED: dict[str, Derived] = {
     "shape_poses": Derived(
         ((fixed_shape_poses, COLLISION),),
         part=Part.CONTACTS,
-        local=((local.displace_bodies, PLAIN_LINEAR), (fixed_shape_poses, COLLISION)),
+        local=((local_rows.displace_bodies, PLAIN_LINEAR), (fixed_shape_poses, COLLISION)),
     ),
     **dict.fromkeys(
         ("narrow_round", "narrow_flat", "narrow_ball", "narrow_convex"), Derived(part=Part.CONTACTS)
@@ -136,9 +137,11 @@ SETTLED_EVERYWHERE: Calls = ((inverse.settle_every_island, CONSTRAINT),)
 
 LOCAL_BEGIN: Calls = ((local.linearize_dynamics, PLAIN_LINEAR),)
 LOCAL_JOINTS: Calls = ((local.linearize_joints, LINEAR),)
-LOCAL_CONTACTS: Calls = ((local.linearize_contacts, LINEAR),)
+LOCAL_CONTACTS: Calls = ((local_rows.linearize_contacts, LINEAR),)
+LOCAL_EQUALITIES: Calls = ((local_rows.linearize_equalities, LINEAR),)
 LOCAL_END: Calls = ((local.finish_linear, PLAIN_LINEAR),)
-"""Stages of the form LOCAL between its parts: before joints, after joints, after contacts, at the end."""
+"""Stages of the form LOCAL between its parts: before joints, after joints, after contacts, for equalities,
+at the end."""
 
 
 class Selected(NamedTuple):
@@ -183,5 +186,6 @@ def selection(schedule: Iterable[tuple[Stage, int]], form: Form) -> list[Selecte
 
 def stages_in_duals() -> list[Stage]:
     """Stages of derivatives in dual numbers that are no stages of the step."""
-    listed = [entry.inverse for entry in DERIVED.values() if entry.inverse] + [LOCAL_JOINTS, LOCAL_CONTACTS]
+    listed = [entry.inverse for entry in DERIVED.values() if entry.inverse]
+    listed += [LOCAL_JOINTS, LOCAL_EQUALITIES, LOCAL_CONTACTS]
     return [*(stage for calls in listed for stage, _ in calls), *INSTEAD.values()]

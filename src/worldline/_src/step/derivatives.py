@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import DISABLED
 from worldline._src.keywords import shared_keywords
 from worldline._src.model.model import Model, takes_model
@@ -38,24 +38,33 @@ from worldline._src.step.dynamics_derivative_stages import (
     tail_size,
     take_accelerations,
 )
-from worldline._src.step.evaluate import NO_ARGS, WITH_GRAVITY, Program, compiled, evaluate, new_arena
+from worldline._src.step.evaluate import (
+    NO_ARGS,
+    WITH_GRAVITY,
+    Program,
+    check_output,
+    compiled,
+    evaluate,
+    new_arena,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
 class Spread(TypedDict, total=False):
-    """Keywords of functions that spread worlds over threads and lanes."""
+    """Keywords of functions that spread worlds over threads and lanes, and write where they are told."""
 
     threads: int
     lanes: int | None
+    out: Array | None
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _spread(function: F) -> F:
-    return takes_model(shared_keywords(Spread, threads=1, lanes=None)(function))
+    return takes_model(shared_keywords(Spread, threads=1, lanes=None, out=None)(function))
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -125,6 +134,8 @@ def inverse_dynamics_derivatives(
         qdd: joint accelerations, ([worlds,] joint_dof_count).
         threads: worlds are spread over this many threads.
         lanes: worlds per instruction.
+        out: ([worlds,] 3, joint_dof_count, joint_dof_count), takes the matrices one after the other. Calls
+            that write to the same array again spare new memory, which takes longer than they do.
 
     Example:
         >>> from worldline.model import ModelBuilder, inverse_dynamics_derivatives
@@ -139,7 +150,7 @@ def inverse_dynamics_derivatives(
     if is_analytic(model):
         made = _three(model, _INVERSE_DYNAMICS, (q, qd, qdd), keywords)
     else:
-        made = _dynamics_columns(model, programs.INVERSE_DYNAMICS, (q, qd, qdd))
+        made = _dynamics_columns(model, programs.INVERSE_DYNAMICS, (q, qd, qdd), keywords)
     return InverseDynamicsDerivatives(*made)
 
 
@@ -159,7 +170,7 @@ def forward_dynamics_derivatives(
     if is_analytic(model) and not model.body_kinematic.any():
         made = _three(model, _FORWARD_DYNAMICS, (q, qd, tau), keywords)
     else:
-        made = _dynamics_columns(model, programs.FORWARD_DYNAMICS, (q, qd, tau))
+        made = _dynamics_columns(model, programs.FORWARD_DYNAMICS, (q, qd, tau), keywords)
     return ForwardDynamicsDerivatives(*made)
 
 
@@ -172,11 +183,32 @@ def _three(
     return made[..., 0, :, :], made[..., 1, :, :], made[..., 2, :, :]
 
 
-def _dynamics_columns(model: Model, program: Program, operands: tuple[VectorLike, ...]) -> list[Array]:
+def _require_array(keywords: Spread, what: str) -> None:
+    """Refuse `bind`, whose result is one array."""
+    if isinstance(keywords.get("out"), evaluation.Binding):
+        raise CapabilityError(f"{what} cannot be bound: its result is more than one array")
+
+
+def _dynamics_columns(
+    model: Model, program: Program, operands: tuple[VectorLike, ...], keywords: Spread
+) -> list[Array]:
     """Derivatives of inverse or forward dynamics, column by column."""
     if model.compensates_gravity:
         program = programs.COMPENSATED[id(program)]
-    return _columns(model, program, operands, (model.joint_dof_count,), WITH_GRAVITY)
+    made = _columns(model, program, operands, (model.joint_dof_count,), WITH_GRAVITY)
+    return _written(made, keywords, 2, program.name)
+
+
+def _written(made: list[Array], keywords: Spread, core: int, what: str) -> list[Array]:
+    """Matrices of `core` dimensions, written to `out` one after the other where it is given."""
+    _require_array(keywords, what)
+    out = keywords.get("out")
+    if out is None:
+        return made
+    whole = np.stack(made, axis=-core - 1)
+    check_output(out, whole.shape, (), what)
+    out[...] = whole
+    return list(np.moveaxis(out, -core - 1, 0))
 
 
 @_spread
@@ -189,7 +221,8 @@ def kinematics_derivatives(
 ) -> KinematicsDerivatives:
     """Derivatives of `link_velocities` and `link_accelerations`; those of poses are `jacobian`.
 
-    The arguments are those of `inverse_dynamics_derivatives`.
+    The arguments are those of `inverse_dynamics_derivatives`; `out` is ([worlds,] 5, body_count, 6,
+    joint_dof_count).
     """
     shape = (model.body_count, 6)
     if not model.arenas.sizes["nbend"]:
@@ -198,7 +231,7 @@ def kinematics_derivatives(
         return KinematicsDerivatives(*np.moveaxis(made, -4, 0))
     velocities = _columns(model, programs.LINK_VELOCITIES, (q, qd), shape, NO_ARGS)
     accelerations = _columns(model, programs.LINK_ACCELERATIONS, (q, qd, qdd), shape, NO_ARGS)
-    return KinematicsDerivatives(*velocities, *accelerations)
+    return KinematicsDerivatives(*_written([*velocities, *accelerations], keywords, 3, _KINEMATICS.name))
 
 
 @_spread
@@ -207,12 +240,14 @@ def centroidal_derivatives(
 ) -> CentroidalDerivatives:
     """Derivatives of `momentum`, angular, then linear, about the centre of mass.
 
-    The arguments are those of `inverse_dynamics_derivatives`, without accelerations.
+    The arguments are those of `inverse_dynamics_derivatives`, without accelerations; `out` is ([worlds,]
+    2, 6, joint_dof_count).
     """
     if not model.arenas.sizes["nbend"]:
         made = _analytic(model, _CENTROIDAL, (q, qd), (2, 6, model.joint_dof_count), keywords)
         return CentroidalDerivatives(made[..., 0, :, :], made[..., 1, :, :])
-    return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
+    made = _columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS)
+    return CentroidalDerivatives(*_written(made, keywords, 2, _CENTROIDAL.name))
 
 
 @_spread
@@ -225,6 +260,7 @@ def integration_derivatives(
         model: the model.
         displacement: ([worlds,] joint_dof_count).
         threads, lanes: as of `inverse_dynamics_derivatives`.
+        out: ([worlds,] 2, joint_dof_count, joint_dof_count), takes the matrices one after the other.
 
     Example:
         >>> import numpy as np
@@ -260,6 +296,7 @@ def _analytic(
     keywords: Spread,
 ) -> Array:
     """Matrices of some shape that a program leaves behind the fields of its arena."""
+    _require_array(keywords, program.name)
     n, written = model.joint_dof_count, math.prod(shape)
     if program not in model.scratch:
         base = model.arenas.data_size

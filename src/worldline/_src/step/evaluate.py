@@ -283,7 +283,8 @@ def _shapes(core: tuple[int, ...]) -> str:
     return f"{core} or (worlds, {', '.join(map(str, core))})"
 
 
-def _check_output(out: Any, shape: tuple[int, ...], operands: Sequence[Array], what: str) -> None:
+def check_output(out: Any, shape: tuple[int, ...], operands: Sequence[Array], what: str) -> None:
+    """Refuse an array that a result of some shape cannot be written to, or that is part of an operand."""
     if type(out) is not np.ndarray or out.dtype != _F64 or out.shape != shape:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise ArgumentError(f"out of {what} must be a float64 array of shape {shape}, got {got}")
@@ -367,7 +368,7 @@ def _prepare(
             f"{program.name} cannot be bound: it does not evaluate its operands as they are"
         )
     out = np.empty(shape) if binding.out is None else binding.out
-    _check_output(out, shape, rows, program.name)
+    check_output(out, shape, rows, program.name)
     scalar = "float"
     x0, x1, x2, x3 = *rows, *_UNUSED[len(rows) :]
     data, arenas = new_arena(model, scalar, plan.size), model.arenas
@@ -421,7 +422,7 @@ def evaluate(
     if out is None:
         out = np.empty(full)
     else:
-        _check_output(out, full, rows, program.name)
+        check_output(out, full, rows, program.name)
     flat = out if out.ndim == 1 else out.reshape(-1)
     x0, x1, x2, x3 = *rows, *_UNUSED[len(rows) :]
     scalar = choose_scalar(1 if program.one_by_one else lanes, count)

@@ -162,7 +162,7 @@ def parting_bit(a, b):
 
 
 @inline
-def _gather_columns(touching, a, b, dofs_out):
+def gather_columns(touching, a, b, dofs_out):
     """Degrees of freedom that move one of two links, each once; returns how many."""
     count, d = 0, -1
     if a > 0:
@@ -243,11 +243,11 @@ def _axis_force(rows, first, condim, mu, force, j):
 
 
 @inline
-def _damping(laws, law):
-    """b of a law: how much of its speed a contact is to lose, per second."""
-    b = 1.0 / laws.h
+def law_damping(law, h, safe):
+    """b of a law: how much of its speed a row is to lose, per second."""
+    b = 1.0 / h
     if law.kind == IMPEDANCE:
-        b = law_spring(law, laws.h, laws.safe).damping
+        b = law_spring(law, h, safe).damping
     return b
 
 
@@ -255,10 +255,11 @@ def _damping(laws, law):
 def _dampings(laws, a, b, is_cone):
     """b of the normal and of the other axes of a contact of two shapes."""
     met = combined_material(laws.shapes, a, b)
-    normal = _damping(laws, met.law)
+    normal = law_damping(met.law, laws.h, laws.safe)
     other = normal
     if is_cone and met.pair >= 0:
-        other = _damping(laws, load_law(laws.shapes.pair_friction_law, met.pair))
+        law = load_law(laws.shapes.pair_friction_law, met.pair)
+        other = law_damping(law, laws.h, laws.safe)
     return normal, other
 
 
@@ -466,7 +467,7 @@ def linearize_contacts(form, found, island, solved, work, scratch, sums_io):
             acts = acts or weight[r] != 0.0
         if not acts:
             continue
-        count = _gather_columns(touching, a, b, scratch.dofs)
+        count = gather_columns(touching, a, b, scratch.dofs)
         # rows of a pyramid are no axes
         by_axes = sums_io.whole and (is_cone or condim == 1)
         body, link = (body_a, a) if moves_a else (body_b, b)

@@ -1,0 +1,323 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of analytic derivatives of a step that differentiate rows of equalities and contacts.
+
+They run after `linearize_joints`; see `analytic_stages.py`.
+"""
+
+from __future__ import annotations
+
+from worldline._src.duals.kind import DIRECTIONS, DOUBLES
+from worldline._src.jit import inline, stage
+from worldline._src.kernels.constraints import contact_derivatives as contacts
+from worldline._src.kernels.constraints import islands
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.equality import derivatives as equalities
+from worldline._src.kernels.constraints.equality.derivatives import VELOCITIES
+from worldline._src.kernels.constraints.equality.kinds import JOINT
+from worldline._src.kernels.constraints.row_derivatives import add_slips, row_forces, row_slacks
+from worldline._src.kernels.constraints.solve import IslandRows
+from worldline._src.kernels.narrowphase import tables as collision
+from worldline._src.kinds import float64, int64
+from worldline._src.model import views
+from worldline._src.scalar import memory
+from worldline._src.step.analytic_stages import (
+    BIT,
+    COLOR_COUNT,
+    COLORS,
+    CONTACT_D,
+    CONTACT_DUALS,
+    CONTACT_M,
+    CONTACT_MAKER,
+    COUNTS,
+    EQUALITY_MAKER,
+    IS_STIFF,
+    NLINK,
+    NV,
+    ROW_ARGS,
+    ROW_C,
+    ROW_D,
+    ROW_M,
+    START_V,
+    TREE_C,
+    TREE_D,
+    TREE_M,
+    WITHOUT,
+    grouping_of,
+    linear_of,
+    load_accelerations,
+)
+from worldline._src.step.reaching import contacts_of, pairs_of
+
+_CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
+_BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
+
+
+# ---- equalities
+
+
+@inline
+def _seed_links(header, anchor_X, anchor_link, link_V, equality, q, color, turn):
+    """Poses or velocities of the links of a color along unit twists, coordinates of equalities last."""
+    nlink, colors = header[NLINK], memory.vector(memory.address_as(header[COLORS], int64), 0, header[NLINK])
+    tm, td = memory.address_as(header[TREE_M], int64), memory.address_as(header[TREE_D], float64)
+    tc, coordinate = memory.address_as(header[TREE_C], float64), equality.equality_coordinate
+    origin, root = views.position_view(tm, tc, td).link_origin, views.tree_view(tm, tc, td).link_root
+    anchors = anchor_link.shape[0]
+    X = memory.matrix(memory.pointer_as(anchor_X, float64), 0, 12 * anchors, DOUBLES)
+    V = memory.matrix(memory.pointer_as(link_V, float64), 0, 6 * nlink, DOUBLES)
+    Q = memory.matrix(memory.pointer_as(q, float64), 0, q.shape[0], DOUBLES)
+    for i in range(12 * anchors):
+        for k in range(1, DOUBLES):
+            X[i, k] = 0.0
+    for i in range(6 * nlink):
+        for k in range(1, DOUBLES):
+            V[i, k] = 0.0
+    for k in range(coordinate.shape[0]):
+        if equality.equality_kind[k] == JOINT:
+            for j in range(2):
+                if j == 0 or equality.equality_second[k] >= 0:
+                    Q[coordinate[k, j], DIRECTIONS] = 1.0 if j != turn else 0.0
+    if turn == VELOCITIES:
+        for i in range(1, nlink):
+            if colors[i] == color:
+                for k in range(6):
+                    V[6 * i + k, 1 + k] = 1.0
+        return
+    for f in range(anchors):
+        link, at = anchor_link[f], 12 * f
+        if link > 0 and colors[link] == color:
+            o = root[link]
+            for k in range(3):
+                # dp = e x (p - o), dR = [e] R by rows, e the axes
+                one, two = (k + 1) % 3, (k + 2) % 3
+                X[at + one, 1 + k] = origin[o, two] - X[at + two, 0]
+                X[at + two, 1 + k] = X[at + one, 0] - origin[o, one]
+                for j in range(3):
+                    X[at + 3 + 3 * one + j, 1 + k] = -X[at + 3 + 3 * two + j, 0]
+                    X[at + 3 + 3 * two + j, 1 + k] = X[at + 3 + 3 * one + j, 0]
+                X[at + k, 4 + k] = 1.0
+
+
+@stage
+def linearize_equalities(m, c, args, d):
+    """anchors, velocities and solved accelerations of links, q, v -> r and its derivatives, Hessians."""
+    tm, tc = memory.address_as(m[TREE_M], int64), memory.constants_like(m[TREE_C], d)
+    rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
+    rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
+    anchors, equality = (
+        t.anchor_pose_view(rows_m, rows_c, rows_args, rows_d),
+        t.equality_view(rows_m, rows_c, rows_args, rows_d),
+    )
+    link_V, q = views.velocity_view(tm, tc, d).link_V, views.operand_view(tm, tc, d).q
+    for color in range(m[COLOR_COUNT]):
+        for turn in range(2):
+            _seed_links(m, anchors.anchor_X, anchors.anchor_link, link_V, equality, q, color, turn)
+            _equality_rows(m, rows_m, rows_c, rows_args, rows_d, color, turn)
+
+
+@inline
+def _equality_rows(header, m, c, args, d, color, turn):
+    """See `linearize_equalities`."""
+    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
+    counter, pair, groups, lin = (
+        island.counter,
+        pairs_of(m, c, args, d).ids,
+        grouping_of(header),
+        linear_of(header),
+    )
+    tm, tc, td = (
+        memory.address_as(header[TREE_M], int64),
+        memory.address_as(header[TREE_C], float64),
+        memory.address_as(header[TREE_D], float64),
+    )
+    pos, chain = views.position_view(tm, tc, td), views.chain_view(tm, tc, td)
+    motions = equalities.LinkMotions(
+        chain.dof_parent,
+        chain.link_last,
+        views.tree_view(tm, tc, td).link_root,
+        pos.link_origin,
+        pos.dof_S,
+        views.velocity_view(tm, tc, td).link_V,
+        views.acceleration_view(tm, tc, td).link_A,
+        lin.rate,
+        lin.second,
+        lin.both,
+    )
+    nv, v = header[NV], memory.address_as(header[START_V], float64)
+    form = equalities.EqualityForm(
+        motions,
+        memory.vector(memory.address_as(header[COLORS], int64), 0, header[NLINK]),
+        color,
+        turn,
+        views.step_view(tm, tc, td).time_step[0],
+        t.weight_view(m, c, args, d).option[t.SAFE] != 0.0,
+    )
+    for i in range(counter[t.ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
+        # views are cut by the size of the island at hand
+        motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
+        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        work = t.work_view(m, c, args, d)
+        for j in range(n):
+            motion.island_v[j] = v[motion.column_dof[j]]
+        load_accelerations(header, n, solution)
+        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
+        memory.call_stage(program[t.FIRST_ROW_LINK + header[EQUALITY_MAKER]], m, c, args, d)
+        count = counter[t.ROWS]
+        if count == 0:
+            continue
+        slack, force = work.slack[0], solution.row_force
+        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
+        row_slacks(rows, notes, count, solution.island_a, slack)
+        row_forces(rows, count, slack, force, weight)
+        equalities.linearize_equalities(
+            form,
+            t.equality_view(m, c, args, d),
+            t.anchor_pose_view(m, c, args, d).anchor_X,
+            t.member_view(m, c, args, d),
+            rows,
+            contacts.SolvedRows(slack, force, weight),
+            equalities.EqualityScratch(
+                groups.list,
+                work.vectors[0],
+                memory.matrix(memory.pointer_as(lin.columns, float64), 0, 6, nv),
+                memory.matrix(memory.pointer_as(lin.scratch, float64), 0, 6, 6),
+                memory.matrix(memory.pointer_as(lin.scratch, float64), 36, 6, 6),
+            ),
+            equalities.EqualitySums(
+                lin.dq,
+                lin.dv,
+                lin.residual,
+                lin.link_W,
+                memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n),
+            ),
+        )
+
+
+# ---- contacts
+
+
+@stage
+def displace_bodies(m, c, args, d):
+    """poses of bodies -> the same in dual numbers, along unit rotations and translations."""
+    hm, X = memory.address_as(m[CONTACT_M], int64), memory.address_as(m[CONTACT_D], float64)
+    duals = memory.address_as(m[CONTACT_DUALS], float64)
+    count, at = hm[_NBODY], hm[_BODY_X]
+    row_m, row_c, row_args = (
+        memory.address_as(m[ROW_M], int64),
+        memory.address_as(m[ROW_C], float64),
+        memory.address_as(m[ROW_ARGS], int64),
+    )
+    body_link = t.weight_view(row_m, row_c, row_args, d).body_link
+    displaced = contacts.Displaced(m[BIT], m[WITHOUT], m[COUNTS] == 1)
+    for b in range(count):
+        x = memory.vector(X, at + 12 * b, 12)
+        y = memory.matrix(duals, DOUBLES * (at + 12 * b), 12, DOUBLES)
+        for k in range(12):
+            y[k, 0] = x[k]
+            for j in range(1, DOUBLES):
+                y[k, j] = 0.0
+        if contacts.is_displaced(displaced, b, body_link[b]):
+            for k in range(3):
+                y[k, 4 + k] = 1.0
+                # dR = [e] R by rows, e the axes
+                one, two = (k + 1) % 3, (k + 2) % 3
+                for j in range(3):
+                    y[3 + 3 * one + j, 1 + k] = -x[3 + 3 * two + j]
+                    y[3 + 3 * two + j, 1 + k] = x[3 + 3 * one + j]
+
+
+@stage
+def linearize_contacts(m, c, args, d):
+    """contacts along displacements of bodies, v, solved a -> r and its derivatives, Hessians."""
+    rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
+    rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
+    _contact_rows(m, rows_m, rows_c, rows_args, rows_d)
+
+
+@inline
+def _contact_rows(header, m, c, args, d):
+    """See `linearize_contacts`."""
+    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
+    counter, pair, groups, lin = (
+        island.counter,
+        pairs_of(m, c, args, d).ids,
+        grouping_of(header),
+        linear_of(header),
+    )
+    tm, tc, td = (
+        memory.address_as(header[TREE_M], int64),
+        memory.address_as(header[TREE_C], float64),
+        memory.address_as(header[TREE_D], float64),
+    )
+    pos, chain, weights = (
+        views.position_view(tm, tc, td),
+        views.chain_view(tm, tc, td),
+        t.weight_view(m, c, args, d),
+    )
+    hm, X = memory.address_as(header[CONTACT_M], int64), memory.address_as(header[CONTACT_D], float64)
+    touching = contacts.Touching(
+        chain.dof_parent,
+        chain.link_last,
+        views.tree_view(tm, tc, td).link_root,
+        pos.link_origin,
+        pos.dof_S,
+        views.velocity_view(tm, tc, td).link_V,
+        lin.rate,
+        lin.link_Va,
+        lin.rate_a,
+        weights.body_link,
+        memory.matrix(X, hm[_BODY_X], hm[_NBODY], 12),
+    )
+    h = views.step_view(tm, tc, td).time_step[0]
+    laws = contacts.ContactLaws(t.shape_law_view(m, c, args, d), h, weights.option[t.SAFE] != 0.0)
+    displaced = contacts.Displaced(header[BIT], header[WITHOUT], header[COUNTS] == 1)
+    v, nv, wide = (
+        memory.address_as(header[START_V], float64),
+        header[NV],
+        memory.pointer_as(lin.columns, float64),
+    )
+    scratch = contacts.ContactScratch(
+        groups.list,
+        memory.matrix(wide, 0, 6, nv),
+        memory.matrix(wide, 6 * nv, 6, nv),
+        memory.matrix(wide, 12 * nv, 6, nv),
+        memory.matrix(wide, 18 * nv, 6, nv),
+        memory.matrix(wide, 24 * nv, 6, nv),
+        memory.matrix(memory.pointer_as(lin.scratch, float64), 0, 6, 6),
+        memory.matrix(memory.pointer_as(lin.scratch, float64), 36, 3, 3),
+    )
+    for i in range(counter[t.ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        if counter[t.CONTACT_FIRST] == counter[t.CONTACT_END]:
+            continue
+        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
+        # views are cut by the size of the island at hand
+        motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
+        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        work = t.work_view(m, c, args, d)
+        for j in range(n):
+            motion.island_v[j] = v[motion.column_dof[j]]
+        load_accelerations(header, n, solution)
+        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
+        memory.call_stage(program[t.FIRST_ROW_LINK + header[CONTACT_MAKER]], m, c, args, d)
+        count = counter[t.ROWS]
+        slack, force = work.slack[0], solution.row_force
+        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
+        row_slacks(rows, notes, count, solution.island_a, slack)
+        frames = t.contact_frame_view(m, c, args, d)
+        add_slips(t.member_view(m, c, args, d), frames, rows, slack)
+        groups.of[i, 4] = header[IS_STIFF]
+        row_forces(rows, count, slack, force, weight)
+        H = memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n)
+        contacts.linearize_contacts(
+            contacts.ContactForm(touching, laws, displaced),
+            contacts_of(args, d),
+            IslandRows(t.member_view(m, c, args, d), rows, notes, frames),
+            contacts.SolvedRows(slack, force, weight),
+            work,
+            scratch,
+            contacts.ContactSums(lin.dq, lin.dv, lin.residual, lin.link_W, H, groups.of[i, 4] == 1),
+        )
