@@ -14,6 +14,7 @@ from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
 from worldline._src.kernels.narrowphase.capsule_box import capsule_box
 from worldline._src.kernels.narrowphase.curved import FAILED, REFINED, is_curved
+from worldline._src.kernels.narrowphase.epa import no_polytope
 from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, NEAREST, PROVEN, closest_points
 from worldline._src.kernels.narrowphase.links import (
     CURVED_LINK,
@@ -32,7 +33,7 @@ from worldline._src.kernels.narrowphase.links import (
 )
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, put_candidate
 from worldline._src.kernels.narrowphase.support import core_box
-from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE
+from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE, ELLIPSOID
 from worldline._src.kernels.narrowphase.values import Closest, add_scaled, unit_or
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import absolute, sqrt
@@ -48,9 +49,9 @@ _PROVEN, _PROVEN_DEEP = 1.0e-13, 1.0e-8
 """Where GJK ends, over the distance, and EPA, over the extent of A - B."""
 _NEARLY, _NEARLY_DEEP = 1.0e-6, 1.0e-6
 """The same for curved shapes, where Newton's method finds the rest."""
-_COARSE_DEEP = 1.0e-4
-"""Where EPA ends first for curved shapes: a polytope coarse as this nearly always proves where the least
-penetration is, which Newton's method then finds."""
+_COARSE_DEEP, _COARSE_SMOOTH = 1.0e-4, 1.0e-3
+"""Where EPA ends first for curved shapes, and for two ellipsoids, which have no edges: a polytope coarse as this
+nearly always proves where the least penetration is, which Newton's method then finds."""
 _POLISH = 32
 """Steps of polishing, at most."""
 _CLEAR = 1.0e-3
@@ -152,6 +153,7 @@ def convex_closest(arena, work, A, B, p, limit):
     """
     radius, curved = A.radius + B.radius, is_curved(A) or is_curved(B)
     put_limit(work, limit + radius)
+    no_polytope(work)
     put_tolerances(work, _NEARLY if curved else _PROVEN, _NEARLY_DEEP if curved else _PROVEN_DEEP)
     call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
     status, _, extent = load_status(work)
@@ -179,9 +181,10 @@ def convex_closest(arena, work, A, B, p, limit):
         distance = length - radius
     else:
         found, exact = nothing(0.0, Vec3(0.0, 0.0, 1.0)), False
+        first = _COARSE_SMOOTH if A.kind == ELLIPSOID and B.kind == ELLIPSOID else _COARSE_DEEP
         for coarse in range(1 if curved else 0, -1, -1):
             if curved:
-                put_tolerances(work, _NEARLY, _COARSE_DEEP if coarse == 1 else _NEARLY_DEEP)
+                put_tolerances(work, _NEARLY, first if coarse == 1 else _NEARLY_DEEP)
             call_link(EPA_LINK, arena.m, arena.c, arena.args, arena.d)
             found = load_found(work)
             miss = add_scaled(sub(found.point_a, found.point_b), found.normal, found.distance)

@@ -40,9 +40,9 @@ _SAME = 1.0e-6
 """How much deeper than EPA's an answer may be, over the extent: the same local minimum."""
 _OPEN = 2.0e-6
 """Difference over extent between depths that EPA need not tell apart."""
-_BESIDE_NORMAL = 0.95
+_BESIDE_NORMAL, _BESIDE_SMOOTH = 0.996, 0.95
 """Cosine of the angle about a normal within which the least penetration that Newton's method found there is
-the only one; EPA's polytope must exclude others."""
+the only one; EPA's polytope must exclude others. The second is for two ellipsoids, which have no edges."""
 _LONGEST = 0.5
 """Longest step of the normal, rad."""
 _WIDE = 0.1
@@ -79,12 +79,12 @@ def support_rate(shape, d, t):
     """How fast the support point along the unit vector `d` moves when `d` moves along `t`."""
     kind, size = shape.kind, shape.size
     if kind == ELLIPSOID:
-        # s = S^2 d / |S d|, so ds = (S^2 t - s (s . t)) / |S d|
+        # s = S^2 d / |S d|, so ds = (S^2 t - s (s . t)) / |S d|; without the ball of the radius, -r t
         e = Vec3(size.x * d.x, size.y * d.y, size.z * d.z)
         k = 1.0 / sqrt(dot(e, e))
         s = Vec3(size.x * e.x * k, size.y * e.y * k, size.z * e.z * k)
         y = Vec3(size.x * size.x * t.x, size.y * size.y * t.y, size.z * size.z * t.z)
-        return scale(add_scaled(y, s, -dot(s, t)), k)
+        return add_scaled(scale(add_scaled(y, s, -dot(s, t)), k), t, -shape.radius)
     rho = sqrt(d.x * d.x + d.y * d.y)
     if (kind == CYLINDER or (kind == CONE and not cone_apex(size, rho, d.z))) and rho > 1e-12:
         # a rim: s = r u, u = d_xy / rho, so ds = r (t_xy - u (u . t)) / rho
@@ -240,7 +240,8 @@ def _search(problem, hulls, work, start, core_a, core_b, part_a, part_b):
     if status == REFINED and best.distance < 0.0:
         # no deeper than EPA's answer, and no face of its polytope away from the normal leads to less
         worse = best.distance < start.distance - _SAME * extent
-        if worse or not is_least(work, best.normal, -best.distance - _OPEN * extent, _BESIDE_NORMAL):
+        beside = _BESIDE_SMOOTH if A.kind == ELLIPSOID and B.kind == ELLIPSOID else _BESIDE_NORMAL
+        if worse or not is_least(work, best.normal, -best.distance - _OPEN * extent, beside):
             status = FAILED
     n, a, b = best.normal, best.point_a, best.point_b
     if status == REFINED:

@@ -20,6 +20,7 @@ from worldline._src.kernels.narrowphase.gjk import (
 )
 from worldline._src.kernels.narrowphase.links import (
     load_depth_tolerance,
+    load_found,
     load_problem,
     load_status,
     put_found,
@@ -32,8 +33,9 @@ from worldline._src.spatial.vec3 import Vec3, cross, dot, load_three, scale, sto
 
 MAX_POINTS = 128
 _MAX_FACES = 254
-FACE_COUNT = 50
-"""Where the number of faces of the polytope is left in the work space."""
+FACE_COUNT, _POINT_COUNT, _BEST_FACE, _CORNERS, _FOOT = 50, 51, 52, 53, 56
+"""Where the polytope is left in the work space: the number of its faces, zero for none and -1 where rounding
+opened it; that of its points; the face closest to the origin; corners and height of the one that was found."""
 _POINT = 64
 _FACE = _POINT + 9 * MAX_POINTS
 _EDGE = 3 * 256
@@ -213,37 +215,48 @@ def _closest_face(work, best, start, faces):
     return best
 
 
+@inline
+def no_polytope(work):
+    """Let EPA begin with the simplex of GJK."""
+    work[FACE_COUNT] = 0.0
+
+
 @kernel
 def epa(hulls, space_io):
-    """Least penetration of the cores of the problem, from the simplex GJK left.
+    """Least penetration of the cores of the problem, from the polytope it left or the simplex GJK left.
 
     Leaves minus the depth, the unit normal from A to B and the deepest points, all in A's frame.
     """
     work, iwork = space_io.work, space_io.iwork
     A, B, R, p = load_problem(work)
     _, n, extent = load_status(work)
-    points, m = _first_tetrahedron(A, B, R, p, hulls, work, n, extent)
-    work[FACE_COUNT] = 0.0
-    if points < 4:
-        put_found(work, _flat_answer(work, points, m))
+    faces, points, best = int(work[FACE_COUNT]), int(work[_POINT_COUNT]), int(work[_BEST_FACE])
+    # a polytope that is full or open proves no more than it did
+    if faces < 0 or (faces > 0 and points == MAX_POINTS):
         return
+    i, j, k, foot = int(work[_CORNERS]), int(work[_CORNERS + 1]), int(work[_CORNERS + 2]), work[_FOOT]
+    found = load_found(work)
+    depth, normal = -found.distance, found.normal
+    if faces == 0:
+        points, m = _first_tetrahedron(A, B, R, p, hulls, work, n, extent)
+        if points < 4:
+            put_found(work, _flat_answer(work, points, m))
+            return
 
-    # faces outward: seen from the fourth point, the first three run clockwise
-    o = _load_point(work, 0)
-    turn = dot(
-        cross(sub(_load_point(work, 1), o), sub(_load_point(work, 2), o)), sub(_load_point(work, 3), o)
-    )
-    i, j, k = (1, 2, 0) if turn < 0.0 else (2, 1, 0)
-    _add_face(work, iwork, 0, 0, i, j)
-    _add_face(work, iwork, 1, 0, j, 3)
-    _add_face(work, iwork, 2, j, i, 3)
-    _add_face(work, iwork, 3, i, 0, 3)
-    faces = 4
-
+        # faces outward: seen from the fourth point, the first three run clockwise
+        o = _load_point(work, 0)
+        turn = dot(
+            cross(sub(_load_point(work, 1), o), sub(_load_point(work, 2), o)), sub(_load_point(work, 3), o)
+        )
+        i, j, k = (1, 2, 0) if turn < 0.0 else (2, 1, 0)
+        _add_face(work, iwork, 0, 0, i, j)
+        _add_face(work, iwork, 1, 0, j, 3)
+        _add_face(work, iwork, 2, j, i, 3)
+        _add_face(work, iwork, 3, i, 0, 3)
+        faces = 4
+        best = _closest_face(work, -1, 0, faces)
+        depth, normal = 1e300, Vec3(0.0, 0.0, 1.0)
     slack, tolerance = 1e-15 * extent, load_depth_tolerance(work)
-    depth, normal = 1e300, Vec3(0.0, 0.0, 1.0)
-    foot = 0.0
-    best = _closest_face(work, -1, 0, faces)
     for _ in range(MAX_POINTS):
         normal_f = load_three(work, _FACE + 4 * best)
         height = work[_FACE + 4 * best + 3]
@@ -270,7 +283,8 @@ def epa(hulls, space_io):
         best = _closest_face(work, best, left, faces)
         points += 1
     point_a, point_b = _face_points(work, i, j, k, normal, foot)
-    work[FACE_COUNT] = faces
+    work[FACE_COUNT], work[_POINT_COUNT], work[_BEST_FACE] = faces, points, best
+    work[_CORNERS], work[_CORNERS + 1], work[_CORNERS + 2], work[_FOOT] = i, j, k, foot
     # the corners of that face, as GJK leaves its simplex
     for e, corner in enumerate((i, j, k)):
         store_three(work, FROM_A + 3 * e, load_three(work, _POINT + 9 * corner + 3))

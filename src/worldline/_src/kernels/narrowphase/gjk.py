@@ -316,7 +316,8 @@ def gjk(hulls, work_io):
         if vv <= _TOUCHING * extent:
             status = OVERLAP
             break
-        if vv < least * least:
+        # a triangle that is a needle may give a point closer than any can be
+        if vv < least * least and sqrt(vv) > proven - 1e-12 * sqrt(extent):
             idle = idle if vv > least * least * (1.0 - 1e-12) else 0
             least = sqrt(vv)
             _keep_points(work, n, v)

@@ -3,7 +3,9 @@
 """Support mapping: the farthest point of a convex shape in a direction.
 
 Spheres and capsules are their core, a point or a segment, and a radius that is added afterwards: distances
-to them are exact. A few loose vertices (a triangle, a prism of a height field) lie in the work space.
+to them are exact. So are ellipsoids: a ball that rolls inside of one is no larger than its least radius of
+curvature, and the core is what remains without that ball [Schneider 2014, Convex Bodies, 3.2]. Ellipsoids
+that penetrate by less than the radii have cores apart, whose closest points are the deepest. A few loose vertices (a triangle, a prism of a height field) lie in the work space.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from worldline._src.kernels.narrowphase.tables import (
 )
 from worldline._src.kernels.narrowphase.values import TINY
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import absolute, sqrt, where
+from worldline._src.scalar.ops import absolute, maximum, minimum, sqrt, where
 from worldline._src.spatial.vec3 import Vec3
 
 LOOSE = TYPE_COUNT
@@ -33,6 +35,10 @@ LOOSE = TYPE_COUNT
 
 CLIMB = 32
 """Hulls with more vertices are climbed from neighbour to neighbour instead of searched."""
+
+
+_ROLLING = 0.9
+"""Share of an ellipsoid's least radius of curvature that is its radius; the core stays larger than rounding."""
 
 
 class Convex(NamedTuple):
@@ -54,6 +60,10 @@ def load_convex(shapes, geom, i):
     radius = 0.0
     if kind == SPHERE or kind == CAPSULE:
         radius = size.x
+    if kind == ELLIPSOID:
+        # least^2 / largest
+        least = minimum(size.x, minimum(size.y, size.z))
+        radius = _ROLLING * least * least / maximum(size.x, maximum(size.y, size.z))
     first = 0
     count = 0
     row = shapes.shape_geom[i]
@@ -164,12 +174,14 @@ def support(shape, hulls, work, d):
                 best = at
         return Vec3(work[best], work[best + 1], work[best + 2])
     if kind == ELLIPSOID:
+        # S^2 d / |S d| - r d / |d|
         x, y, z = size.x * d.x, size.y * d.y, size.z * d.z
         n2 = x * x + y * y + z * z
         if n2 < TINY:
-            return Vec3(size.x, 0.0, 0.0)
+            return Vec3(size.x - shape.radius, 0.0, 0.0)
         k = 1.0 / sqrt(n2)
-        return Vec3(size.x * x * k, size.y * y * k, size.z * z * k)
+        r = shape.radius / sqrt(d.x * d.x + d.y * d.y + d.z * d.z)
+        return Vec3((size.x * k * x) - r * d.x, (size.y * k * y) - r * d.y, (size.z * k * z) - r * d.z)
     # cylinder and cone: a disc, or the apex
     rho = sqrt(d.x * d.x + d.y * d.y)
     ratio = size.x / where(rho > 1e-75, rho, 1.0)
