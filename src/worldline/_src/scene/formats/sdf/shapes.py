@@ -35,15 +35,15 @@ _COMMON_MASK: Final = 0xFFFF
 """What shapes without a mask have, so they touch those with any of these bits."""
 _MOST_BITS: Final = 0xFFFFFFFF
 _VISUAL_IGNORED: Final = {
-    "laser_retro": "sensors of the format are not read",
-    "lidar_retro": "sensors of the format are not read",
+    "laser_retro": "reflection of rays is not simulated",
+    "lidar_retro": "reflection of rays is not simulated",
     "visibility_flags": "visibility is set by groups here",
     "meta": "drawing layers are not used",
     "plugin": "plugins of a simulator",
 }
 _COLLISION_IGNORED: Final = {
-    "laser_retro": "sensors of the format are not read",
-    "lidar_retro": "sensors of the format are not read",
+    "laser_retro": "reflection of rays is not simulated",
+    "lidar_retro": "reflection of rays is not simulated",
     "max_contacts": "the number of contacts is not bounded for each shape",
     "auto_inertia_params": "parameters of a simulator",
 }
