@@ -346,12 +346,24 @@ def test_any_other_lidar_is_one_range_finder_a_ray():
     names = [f"m::a::scan[{k}]" for k in range(6)]
     assert [sensor.name for sensor in scene.sensors.site] == names
     assert [world.sensors[name].value[0] for name in names] == pytest.approx(expected)
-    scene, _ = sensing(LIDAR.format(kind="ray", n=1025, low=-0.5, high=0.5, more=""))
-    assert not scene.sensors.site
-    assert any("ray 'scan': 1025 rays; at most 1024" in str(entry) for entry in scene.report.losses)
 
 
-@pytest.mark.parametrize("samples", ["0", "-1", "1.5", "1e30", "nan", "many"])
+def test_numbers_of_rays_have_limits():
+    more = "<vertical><samples>65536</samples><max_angle>1</max_angle></vertical>"
+    for n, rest, said in ((4098, "", "4098 rays"), (65536, more, "4294967296 rays"), (4097, "", "4097 rays")):
+        text = LIDAR.format(
+            kind="ray", n=n, low=0.0, high=2.0 * np.pi * (n - 1) / n if n == 4097 else 1.0, more=rest
+        )
+        scene = msd.from_str(SENSORS.format(sensors=text, field=""), format="sdf")
+        assert not scene.sensors.site
+        assert any(f"ray 'scan': {said}; at most 4096" in str(entry) for entry in scene.report.losses)
+    text = LIDAR.format(kind="ray", n=1000, low=0.0, high=1.0, more="") * 20
+    scene = msd.from_str(SENSORS.format(sensors=text, field=""), format="sdf")
+    assert len(scene.sensors.site) == 16_000
+    assert sum("16384 of a file" in str(entry) for entry in scene.report.losses) == 4
+
+
+@pytest.mark.parametrize("samples", ["0", "-1", "1.5", "65537", "1e30", "nan", "many"])
 def test_a_lidar_without_a_number_of_rays_is_refused(samples):
     with pytest.raises(SceneError, match="samples"):
         sensing(LIDAR.format(kind="ray", n=samples, low=0, high=1, more=""))

@@ -10,6 +10,7 @@ altimeters and others are left out, each with its type and name.
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +33,9 @@ _LIDARS: Final = ("ray", "gpu_ray", "lidar", "gpu_lidar")
 _SETTINGS: Final = dict.fromkeys(
     ("always_on", "visualize", "topic", "enable_metrics", "plugin"), "a setting of one simulator"
 ) | {"update_rate": "readings are those of every step"}
-_MOST_RAYS: Final = 1024
+_MOST_RAYS: Final = 4096
+_MOST_RAYS_OF_ALL: Final = 16_384
+_MOST_SAMPLES: Final = 1 << 16
 _FIELD: Final = (5.5645e-6, 22.8758e-6, -42.3884e-6)
 """Magnetic field of the format where a world gives none [T]."""
 
@@ -44,6 +47,7 @@ class SensorReader:
         self.world, self.log = world, log
         self.has_field = False
         self._names: set[str] = set()
+        self._rays = 0
 
     def read(self, owner: Node, link: Link, scope: Scope, name: str) -> None:
         """Add the sensors of a link, which is called `name` within its scope."""
@@ -107,19 +111,20 @@ class SensorReader:
         inner.finish(ignored={"visibility_mask": "range finders see all shapes"})
         self.log.kept(node.element, "a ray that meets nothing reads -1")
         around, count = _turns(azimuths)
-        if around and elevations.tolist() == [0.0]:
+        is_ring = around and elevations.tolist() == [0.0]
+        rays = count if is_ring else len(azimuths) * len(elevations)
+        self._rays += rays
+        if rays > _MOST_RAYS or self._rays > _MOST_RAYS_OF_ALL:
+            limits = f"at most {_MOST_RAYS} of a sensor and {_MOST_RAYS_OF_ALL} of a file are read"
+            self.log.left_out(node.element, f"{called(node.element)}{rays} rays; {limits}")
+            return
+        if is_ring:
             if count < len(azimuths):
                 self.log.kept(node.element, "its last ray, which is the first one, is not read twice")
             start = Pose(np.zeros(3), from_rpy(0.0, 0.0, float(azimuths[0])))
             self._at_site(link, label, pose * start, SiteSensorType.RangeFinder, ring=count, **options)
             return
-        rays = [(a, e) for e in elevations for a in azimuths]
-        if len(rays) > _MOST_RAYS:
-            self.log.left_out(
-                node.element, f"{called(node.element)}{len(rays)} rays; at most {_MOST_RAYS} are read"
-            )
-            return
-        for k, (azimuth, elevation) in enumerate(rays):
+        for k, (elevation, azimuth) in enumerate(product(elevations.tolist(), azimuths.tolist())):
             level = math.cos(elevation)
             z = np.array([level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)])
             x = across(z)
@@ -138,8 +143,11 @@ class SensorReader:
         samples = node.real("samples", 1.0)
         low, high = node.real("min_angle", 0.0), node.real("max_angle", 0.0)
         node.finish(ignored={"resolution": "as many rays as samples"})
-        if samples != int(samples) or not 1 <= samples <= 1 << 20:
-            self.log.problem(node.element, f"<samples>: given {samples:g}; allowed: a whole number from 1 on")
+        if samples != int(samples) or not 1 <= samples <= _MOST_SAMPLES:
+            self.log.problem(
+                node.element,
+                f"<samples>: given {samples:g}; allowed: whole numbers from 1 to {_MOST_SAMPLES}",
+            )
             return np.zeros(1)
         return np.linspace(low, high, int(samples)) if samples > 1 else np.array([low])
 
