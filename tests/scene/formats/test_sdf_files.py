@@ -348,6 +348,20 @@ def test_any_other_lidar_is_one_range_finder_a_ray():
     assert [world.sensors[name].value[0] for name in names] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("samples", ["", "<samples>1</samples>"])
+def test_a_scan_of_one_ray_looks_at_its_least_angle(samples):
+    scan = f"<horizontal>{samples}<min_angle>0.2</min_angle><max_angle>0.9</max_angle></horizontal>"
+    scene, world = sensing(f'<sensor name="one" type="ray"><ray><scan>{scan}</scan></ray></sensor>')
+    assert [sensor.name for sensor in scene.sensors.site] == ["m::a::one[0]"]
+    assert world.sensors["m::a::one[0]"].value[0] == pytest.approx(beside(0.2))
+
+
+def test_the_field_of_the_format_is_noted_once():
+    text = "".join(f'<sensor name="m{k}" type="magnetometer"/>' for k in range(2))
+    scene, _ = sensing(text)
+    assert sum("magnetic_field" in str(entry) for entry in scene.report.entries) == 1
+
+
 def test_numbers_of_rays_have_limits():
     more = "<vertical><samples>65536</samples><max_angle>1</max_angle></vertical>"
     for n, rest, said in ((4098, "", "4098 rays"), (65536, more, "4294967296 rays"), (4097, "", "4097 rays")):
