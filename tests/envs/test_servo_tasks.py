@@ -55,7 +55,8 @@ class Peer:
         self.env.reset(seed=seed)
         rng = np.random.default_rng(seed)
         for _ in range(3):
-            self.env.step(rng.uniform(-1, 1, self.env.action_space.shape))
+            self.action = rng.uniform(-1.2, 1.2, self.env.action_space.shape)
+            self.env.step(self.action)
         self.refresh()
         return rng
 
@@ -98,8 +99,8 @@ def test_a_quadruped_observes_itself_its_command_and_the_ground(quadruped):
         for y in np.linspace(-0.2, 0.2, 3)
     ]
     legs = q[7:] - np.tile([0.0, 0.7, -1.4], 4)
-    last, command = peer.task._last[0], peer.task.commands[0]
-    assert np.abs(last).max() > 0.1 and np.abs(command).min() > 1e-3
+    last, command = np.clip(peer.action, -1.0, 1.0), peer.task.commands[0]
+    assert np.abs(peer.action).max() > 1.0 and np.abs(command).min() > 1e-3
     expected = [-R[2], R.T @ v[:3], v[3:6], legs, v[6:], last, command]
     seen = peer.observed()
     np.testing.assert_allclose(seen[:-15], np.concatenate(expected), atol=1e-12)

@@ -83,6 +83,28 @@ def test_a_frame_moves_on_a_line_and_keeps_its_branch():
     assert np.abs(np.diff(path.coordinates(np.linspace(0, path.length, 101)), axis=0)).max() < 0.1
 
 
+def test_a_frame_that_only_turns_stays_at_its_point_and_turns_about_one_axis():
+    robot = panda()
+    q = np.array([0.1, 0.3, -0.2, -1.8, 0.1, 2.0, 0.5])
+    start = wm.forward_kinematics(robot.model, q)[robot.tip]
+    axis = np.array([0.6, 0.0, 0.8])
+    goal = start.copy()
+    goal[3:] = wmath.quaternion_multiply(wmath.rotation_vector_to_quaternion(0.7 * axis), start[3:])
+    path = wk.interpolate_frame(robot.model, wk.PoseTask(robot.tip, goal), start=q, tolerance=1e-6)
+    assert len(path.knots) < 400
+    at = wm.forward_kinematics(robot.model, path.coordinates(np.linspace(0, path.length, 101)))[:, robot.tip]
+    assert np.abs(at[:, :3] - start[:3]).max() < 1.5e-6
+    turns = [
+        wmath.quaternion_to_rotation_vector(
+            wmath.quaternion_multiply(now, start[3:] * np.array([-1, -1, -1, 1]))
+        )
+        for now in at[:, 3:]
+    ]
+    angles = np.array(turns) @ axis
+    assert np.abs(np.array(turns) - angles[:, None] * axis).max() < 3e-6
+    assert angles[-1] == pytest.approx(0.7, abs=1e-6) and (np.diff(angles) > 0.0).all()
+
+
 def test_a_line_that_leaves_the_reach_says_how_far_it_goes():
     robot = panda()
     q = np.array([0.1, 0.3, -0.2, -1.8, 0.1, 2.0, 0.5])

@@ -126,8 +126,9 @@ class StepReport:
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
             the least-squares compromise. So are closures, joints of the World and hard equality constraints
-            that the end of the step leaves open by more than 1e-8; `LoopClosure.compute_residual` returns by
-            how much. Contacts that friction locks against each other have a larger
+            that miss by more than 1e-8 where the end of the step should have them: closed, or, if they began
+            open, closer by up to 10 m/s and 10 rad/s. `LoopClosure.compute_residual` returns how far they are
+            open. Contacts that friction locks against each other have a larger
             regularizer, a hundredth or a tenth of the inverse inertia they see, and count alike.
         worst: where to look when a step has not converged and `unmet` is empty: the pair of bodies in contact
             ("a, b") that approaches fastest after the step; empty otherwise, and without contacts.

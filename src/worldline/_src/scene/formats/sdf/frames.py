@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scene.formats.sdf.nodes import RawPose
+from worldline._src.scene.formats.sdf.nodes import Node, RawPose, read_pose
 from worldline._src.scene.formats.xml import Element, Log
 from worldline._src.scene.kinds import WORLD, hint
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -202,3 +202,12 @@ class Scope:
                 scope, name = scope.models[name], MODEL
             else:
                 name = entry.attached_to or MODEL
+
+
+def pose_within(node: Node, scope: Scope, link: str) -> Pose:
+    """Pose of a part of a link, such as a shape or a sensor, in the frame of the link."""
+    raw = read_pose(node)
+    if raw.relative_to is None or raw.element is None:
+        return raw.pose
+    inside = scope.pose(link, node.element).inverse() * scope.pose(raw.relative_to, raw.element)
+    return inside * raw.pose

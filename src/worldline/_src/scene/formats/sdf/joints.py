@@ -147,7 +147,7 @@ def _finish(node: Node, kind: str) -> None:
     unused = f"a {kind} joint has no such thing"
     ignored = {
         "physics": "of one simulator",
-        "sensor": "sensors of the format are not read",
+        "sensor": "sensors of joints are not read",
         "plugin": "of a simulator",
     }
     if kind not in ("screw",):

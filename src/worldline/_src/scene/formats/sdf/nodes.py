@@ -125,7 +125,7 @@ class Node:
         for child in self.element.children:
             tag = child.tag
             if tag in ignored:
-                self.log.left_out(child, _called(child) + ignored[tag])
+                self.log.left_out(child, called(child) + ignored[tag])
             elif tag in self._read or tag in also:
                 if child is not self._first[tag] and tag not in also and tag not in _MANY:
                     self.log.left_out(child, f"only the first <{tag}> counts")
@@ -134,7 +134,7 @@ class Node:
         self._attributes.finish(also=attributes, strict=False)
 
 
-def _called(element: Element) -> str:
+def called(element: Element) -> str:
     """Type and name of what has both, as sensors and lights have, before the reason why it is left out."""
     kind, name = element.get("type"), element.get("name")
     return f"{kind[:40]} {name[:60]!r}: " if kind and name else ""

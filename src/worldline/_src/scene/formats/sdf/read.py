@@ -4,8 +4,8 @@
 
 Models float unless they are static or joined to the world. Names within a <world> carry the names of their
 models, `model::link`, as in Gazebo; those of a file that is one model do not. Links of one model do not
-touch each other unless it says `self_collide`. Frames are kept by name. Sensors, plugins, lights and the
-settings of single simulators are reported.
+touch each other unless it says `self_collide`. Frames are kept by name. Inertial units, magnetometers and
+lidars are read; other sensors, plugins, lights and the settings of single simulators are reported.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from worldline._src.scene.formats.sdf.frames import SEPARATOR, FrameEntry, Scope
 from worldline._src.scene.formats.sdf.includes import OBJECTS, ScopeBuilder, read_version
 from worldline._src.scene.formats.sdf.joints import LinkKey, SdfJoint, read_joint
 from worldline._src.scene.formats.sdf.nodes import Node
+from worldline._src.scene.formats.sdf.sensors import SensorReader
 from worldline._src.scene.formats.sdf.shapes import ShapeReader
 from worldline._src.scene.formats.sdf.trees import SdfLink, TreeBuilder, cross_pairs
 from worldline._src.scene.formats.xml import Element, Log
@@ -29,7 +30,6 @@ from worldline._src.scene.poses import Pose
 from worldline._src.scene.world import World
 
 _SIMULATOR: Final = "a setting of one simulator"
-_SENSORS: Final = "sensors of the format are not read"
 _LIGHTS: Final = "lights of the format are not read"
 _WORLD_IGNORED: Final = {
     "light": _LIGHTS,
@@ -51,7 +51,6 @@ _MODEL_IGNORED: Final = {
     "enable_wind": "wind is set for the whole scene here",
 }
 _LINK_IGNORED: Final = {
-    "sensor": _SENSORS,
     "light": _LIGHTS,
     "plugin": _SIMULATOR,
     "velocity_decay": "give damping to joints instead",
@@ -90,6 +89,7 @@ class _File:
         self.log = log
         self.world = World()
         self.shapes = ShapeReader(self.world, AssetReferences(self.world.assets, policy), log)
+        self.sensors = SensorReader(self.world, log)
         self.origins: dict[Scope, Pose] = {}
         self.links: list[SdfLink] = []
         self.joints: list[tuple[SdfJoint, str]] = []
@@ -165,6 +165,7 @@ class _File:
         magnetic = node.reals("magnetic_field", 3)
         if magnetic is not None:
             option.magnetic = magnetic
+            self.sensors.has_field = True
         wind = node.node("wind")
         if wind is not None:
             option.wind = wind.reals("linear_velocity", 3, (0.0, 0.0, 0.0))
@@ -217,6 +218,7 @@ class _File:
         link = Link(name=prefix + name)
         link.inertial, density = self.shapes.read_inertial(node)
         self.shapes.read_shapes(node, link, scope, name, moves=not scope.is_static, density=density)
+        self.sensors.read(node, link, scope, name)
         if not node.flag("gravity", True):
             link.gravcomp = 1.0
         kinematic = node.flag("kinematic", False)

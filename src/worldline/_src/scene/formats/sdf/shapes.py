@@ -16,7 +16,7 @@ from worldline._src.scene.assets.references import AssetReferences, free_name
 from worldline._src.scene.assets.rotations import quaternion
 from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.contact import CollisionMask
-from worldline._src.scene.formats.sdf.frames import SEPARATOR, Scope
+from worldline._src.scene.formats.sdf.frames import SEPARATOR, Scope, pose_within
 from worldline._src.scene.formats.sdf.materials import MaterialReader
 from worldline._src.scene.formats.sdf.nodes import Node, read_pose
 from worldline._src.scene.formats.urdf.joints import across
@@ -35,15 +35,15 @@ _COMMON_MASK: Final = 0xFFFF
 """What shapes without a mask have, so they touch those with any of these bits."""
 _MOST_BITS: Final = 0xFFFFFFFF
 _VISUAL_IGNORED: Final = {
-    "laser_retro": "sensors of the format are not read",
-    "lidar_retro": "sensors of the format are not read",
+    "laser_retro": "reflection of rays is not simulated",
+    "lidar_retro": "reflection of rays is not simulated",
     "visibility_flags": "visibility is set by groups here",
     "meta": "drawing layers are not used",
     "plugin": "plugins of a simulator",
 }
 _COLLISION_IGNORED: Final = {
-    "laser_retro": "sensors of the format are not read",
-    "lidar_retro": "sensors of the format are not read",
+    "laser_retro": "reflection of rays is not simulated",
+    "lidar_retro": "reflection of rays is not simulated",
     "max_contacts": "the number of contacts is not bounded for each shape",
     "auto_inertia_params": "parameters of a simulator",
 }
@@ -146,11 +146,7 @@ class ShapeReader:
         self, node: Node, scope: Scope, link: str, prefix: str, *, infinite: bool, moves: bool
     ) -> Geometry | None:
         name = node.required_attribute("name")
-        raw = read_pose(node)
-        pose = raw.pose
-        if raw.relative_to is not None and raw.element is not None:
-            inside = scope.pose(link, node.element).inverse() * scope.pose(raw.relative_to, raw.element)
-            pose = inside * pose
+        pose = pose_within(node, scope, link)
         holder = node.node("geometry")
         if holder is None:
             self.log.problem(node.element, "<geometry> is required")

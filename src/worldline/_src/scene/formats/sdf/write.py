@@ -5,8 +5,8 @@
 A scene that is one multibody of its own name, with the default options and nothing on the world, is one
 <model>. Every other scene is a <world> with gravity, time step and models; what stands on the world itself
 is a static model. Named places (sites and frames) are frames, closures are joints that close loops.
-Actuators, sensors, tendons, cameras, lights and options of solvers are reported: the reader takes none of
-them from SDF.
+Sensors are reported, and so are actuators, tendons, cameras, lights and options of solvers, which the reader
+does not take from SDF either.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class _File:
         world, notes = self.world, self.notes
         shapes.note_unused()
         notes.rest(world.hierarchy, "$.hierarchy", ("bodies", "geoms", "sites"), UNREAD)
-        notes.rest(world.sensors, "$.sensors", (), UNREAD)
+        notes.rest(world.sensors, "$.sensors", (), "sensors are not written to SDF")
         notes.rest(world.compile_options, "$.compile_options", INERTIA_OPTIONS)
         notes.rest(world.simulate_option, "$.simulate_option", _OPTIONS)
         for index, pair in enumerate(world.collision_ignores.link_pairs):
