@@ -126,7 +126,7 @@ class StepReport:
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
             the least-squares compromise. So are closures, joints of the World and hard equality constraints
-            that the end of the step leaves open by more than 1e-8; `LoopClosure.compute_residual` returns by
+            that the end of the step leaves open by more than 1e-8; `LoopClosure.compute_residual` tells by
             how much. Contacts that friction locks against each other have a larger
             regularizer, a hundredth or a tenth of the inverse inertia they see, and count alike.
         worst: where to look when a step has not converged and `unmet` is empty: the pair of bodies in contact
