@@ -30,6 +30,7 @@ def options() -> sx.WorldOptions:
     chosen.sensor_noise_world = 0
     seed: int | None = chosen.sensor_noise_seed
     index: int = chosen.sensor_noise_world
+    fixed: bool = chosen.fixed_layout
     chosen.compute_accelerator_policy = sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED
     chosen.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
     family: sx.MultibodyIntegrationFamily = chosen.multibody_options.integration_family
@@ -41,7 +42,7 @@ def options() -> sx.WorldOptions:
     assert (
         gravity.shape == (3,)
         and sweeps == 0
-        and (seed, index) == (None, 0)
+        and (seed, index, fixed) == (None, 0, False)
         and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
     )
     return chosen.copy()

@@ -379,9 +379,8 @@ class Joint(mimic.Follower):
         Example:
             >>> from worldline import simulation as sx
             >>> world = sx.World()
-            >>> arm = world.add_multibody("arm")
-            >>> _ = arm.add_link("upper", joint=sx.JointSpec(type=sx.JointType.SPHERICAL))
-            >>> shoulder = arm.joints[0]
+            >>> spec = sx.JointSpec(type=sx.JointType.SPHERICAL)
+            >>> shoulder = world.add_multibody("arm").add_link("upper", joint=spec).parent_joint
             >>> shoulder.set_position_limits(0.0, 0.5)
             >>> shoulder.velocity = [3.0, 4.0, 0.0]
             >>> world.step(n=500)
@@ -399,9 +398,8 @@ class Joint(mimic.Follower):
         Example:
             >>> from worldline import simulation as sx
             >>> world = sx.World()
-            >>> cart = world.add_multibody("cart")
-            >>> _ = cart.add_link("body", joint=sx.JointSpec(type=sx.JointType.PRISMATIC))
-            >>> slide = cart.joints[0]
+            >>> spec = sx.JointSpec(type=sx.JointType.PRISMATIC)
+            >>> slide = world.add_multibody("cart").add_link("body", joint=spec).parent_joint
             >>> slide.set_position_limits(-1.0, 1.0)
             >>> slide.limit_margin = 0.25
             >>> world.step(n=1000)
@@ -438,9 +436,8 @@ class Joint(mimic.Follower):
         Example:
             >>> from worldline import simulation as sx
             >>> world = sx.World()
-            >>> lift = world.add_multibody("lift")
-            >>> _ = lift.add_link("cage", joint=sx.JointSpec(type=sx.JointType.PRISMATIC))
-            >>> slide = lift.joints[0]
+            >>> spec = sx.JointSpec(type=sx.JointType.PRISMATIC)
+            >>> slide = world.add_multibody("lift").add_link("cage", joint=spec).parent_joint
             >>> slide.set_velocity_limits(-0.5, 2.0)  # it falls no faster than half a metre a second
             >>> world.step(n=1000)
             >>> slide.velocity.round(6).tolist()

@@ -75,10 +75,7 @@ def positive(value: Any, what: str) -> float:
 
 def mass_of(value: Any, what: str) -> float:
     """A mass that a step can move [kg]."""
-    number = positive(value, what)
-    if number < LEAST_INERTIA:
-        raise ArgumentError(f"{what} must be at least {LEAST_INERTIA} kg, got {number}")
-    return number
+    return at_least(positive(value, what), LEAST_INERTIA, what, " kg")
 
 
 def non_negative(value: Any, what: str) -> float:
@@ -89,11 +86,11 @@ def non_negative(value: Any, what: str) -> float:
     return number
 
 
-def at_least(value: Any, least: float, what: str) -> float:
+def at_least(value: Any, least: float, what: str, unit: str = "") -> float:
     """A finite number not less than `least`."""
     number = real(value, what)
     if number < least:
-        raise ArgumentError(f"{what} must be at least {least:g}, got {number:g}")
+        raise ArgumentError(f"{what} must be at least {least:g}{unit}, got {number:g}")
     return number
 
 

@@ -46,16 +46,7 @@ class ShapeKind(IntEnum):
     Meshes have none.
     """
 
-    PLANE = 0
-    SPHERE = 1
-    CAPSULE = 2
-    BOX = 3
-    CYLINDER = 4
-    CONE = 5
-    ELLIPSOID = 6
-    HULL = 7
-    MESH = 8
-    HFIELD = 9
+    PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HFIELD = range(10)
 
 
 class ShapeFlags(IntFlag):

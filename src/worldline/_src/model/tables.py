@@ -40,15 +40,7 @@ class BiasKind(IntEnum):
 class ActivationKind(IntEnum):
     """How the activation of an actuator follows its control."""
 
-    NONE = 0
-    INTEGRATOR = 1
-    FILTER = 2
-    FILTER_EXACT = 3
-    MUSCLE = 4
-    CURRENT = 5
-    PID = 6
-    PID_DISCRETE = 7
-    MOTOR = 8
+    NONE, INTEGRATOR, FILTER, FILTER_EXACT, MUSCLE, CURRENT, PID, PID_DISCRETE, MOTOR = range(9)
 
 
 EXACT_ACTIVATIONS = (ActivationKind.FILTER_EXACT, ActivationKind.CURRENT, ActivationKind.MOTOR)

@@ -260,13 +260,12 @@ class RecedingHorizon(KnownNames):
         >>> from worldline import optimize
         >>> from worldline import simulation as sx
         >>> world = sx.World(time_step=0.05, gravity=(0, 0, 0), differentiable=True)
-        >>> robot = world.add_multibody("cart")
-        >>> spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
-        >>> link = robot.add_link("link", joint=spec, mass=1.0)
+        >>> spec = sx.JointSpec(type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+        >>> slide = world.add_multibody("robot").add_link("cart", joint=spec, mass=1.0).parent_joint
         >>> cost = optimize.TrackingCost([1.0, 0.0], state=1.0, control=0.01)
         >>> control = optimize.RecedingHorizon(world, np.zeros((20, 1)), cost, lower=-6.0, upper=6.0)
         >>> for _ in range(60):
-        ...     robot.joints["slide"].force = control.plan(world.state_vector).actions[0]
+        ...     slide.force = control.plan(world.state_vector).actions[0]
         ...     world.step()
         >>> world.state_vector.round(2).tolist()
         [1.0, 0.0]

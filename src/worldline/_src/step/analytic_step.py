@@ -115,7 +115,7 @@ def has_local_forces(sim: Simulation) -> bool:
     if "equality_rows" in makers and not _has_plain_equalities(column):
         return False
     if constraints.collision is not None:
-        # what a bounce requests depends on the speed, and on the moment of the impact
+        # the reference velocity of a bounce depends on the speed, and on the moment of the impact
         laws = np.concatenate([column.shape_law, column.pair_law])
         if ((laws[:, KIND] != IMPEDANCE) & (laws[:, BOUNCINESS] > 0.0)).any():
             return False

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damping clamp: keeps damping times time step of limits and contacts at most 1.
 
-The impedance model requests an acceleration -d v over a step h: with d h above 2 every step turns the
+The impedance model sets an acceleration -d v over a step h: with d h above 2 every step turns the
 velocity round and makes it larger. Where the description wants dampers clamped, d h stays at 1, which ends
 the motion within a step. Time constants have a guard of their own (`disable_reference_safety`): they are at
 least two steps, so that d h <= 1 where d = 2 / time constant; dry friction has it here. The other laws take

@@ -63,7 +63,7 @@ def fitted(
     Args:
         shape: Sphere, Capsule, Cylinder, Ellipsoid or Box.
         mesh: The mesh.
-        integrals: Its volume or surface, by the inertia that the geom requests.
+        integrals: Its volume or surface, by the kind of inertia of the geom.
         fit: What to fit to.
         scale: Factor of the sizes.
 

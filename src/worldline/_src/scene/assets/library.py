@@ -69,7 +69,7 @@ class ResolvedShape(NamedTuple):
 def load_mesh(
     source: MeshSource, policy: PathPolicy, *, cache: AssetCache | None = None, where: str = "mesh"
 ) -> Mesh:
-    """The mesh of a source, in the axes its transform requests.
+    """The mesh of a source, in the axes of its transform.
 
     Raises:
         SceneError: It is missing, may not be read, or is broken.

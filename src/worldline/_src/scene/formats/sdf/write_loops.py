@@ -168,7 +168,7 @@ class LoopWriter:
             self.notes.left_out(path, f"SDF has no joint for a closure of the family {closure.family.name}")
             return
         if not closure.enabled or closure.dynamics is not ClosureDynamicsPolicy.Solve:
-            self.notes.left_out(path, "it is measured only; a joint would enforce it")
+            self.notes.left_out(path, "it is only measured; a joint would enforce it")
             return
         ends = (self.end(closure.frame_a), self.end(closure.frame_b))
         axis = kind == "continuous"
