@@ -29,6 +29,7 @@ NAMES = (
     "many_robots",
     "lanes",
     "batches",
+    "batch_costs",
     "precision",
     "layouts",
     "loading",

@@ -30,6 +30,7 @@ from worldline import msd
 from worldline import simulation as sx
 
 WORLDS, STEPS, SETTLE, TURNS = 1024, 20, 100, 7
+GYMNASIUM = ("hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -43,34 +44,33 @@ class Robot(NamedTuple):
     """Whether friction cones are elliptic, whatever the file says."""
 
 
-def _inside(package: str, inside: str) -> Path | None:
+def inside(package: str, path: str) -> Path | None:
+    """A file of a package, None where that is not installed."""
     spec = importlib.util.find_spec(package)
-    return None if spec is None or spec.origin is None else Path(spec.origin).parent / inside
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent / path
 
 
-def _in_folder(variable: str, name: str) -> Path | None:
+def in_folder(variable: str, name: str) -> Path | None:
+    """A file of the folder that a variable of the environment names, None without it."""
     folder = os.environ.get(variable)
     return Path(folder) / name if folder else None
 
 
 def gymnasium_robot(name: str) -> Path | None:
     """The file of a robot of gymnasium, None where that is not installed."""
-    return _inside("gymnasium", f"envs/mujoco/assets/{name}.xml")
+    return inside("gymnasium", f"envs/mujoco/assets/{name}.xml")
 
 
 def robots() -> list[Robot]:
     """All robots, at hand or not."""
-    found = [
-        Robot(name, gymnasium_robot(name), 8.0) for name in ("hopper", "half_cheetah", "walker2d", "ant")
-    ]
+    found = [Robot(name, gymnasium_robot(name), 5.0 if name == "humanoid" else 8.0) for name in GYMNASIUM]
     found += [
-        Robot("humanoid", gymnasium_robot("humanoid"), 5.0),
-        Robot("humanoid of MuJoCo", _in_folder("WORLDLINE_SCENES", "humanoid.xml"), 5.0),
-        Robot("humanoid of dm_control", _inside("dm_control", "suite/humanoid.xml"), 5.0),
+        Robot("humanoid of MuJoCo", in_folder("WORLDLINE_SCENES", "humanoid.xml"), 5.0),
+        Robot("humanoid of dm_control", inside("dm_control", "suite/humanoid.xml"), 5.0),
         Robot("humanoid, elliptic cones", gymnasium_robot("humanoid"), 4.0, True),
         Robot("ant, elliptic cones", gymnasium_robot("ant"), 4.0, True),
-        Robot("Barkour vB", _in_folder("WORLDLINE_MENAGERIE", "google_barkour_vb/scene.xml"), 3.0),
-        Robot("Unitree G1", _in_folder("WORLDLINE_MENAGERIE", "unitree_g1/scene.xml"), 3.0),
+        Robot("Barkour vB", in_folder("WORLDLINE_MENAGERIE", "google_barkour_vb/scene.xml"), 3.0),
+        Robot("Unitree G1", in_folder("WORLDLINE_MENAGERIE", "unitree_g1/scene.xml"), 3.0),
     ]
     return found
 

@@ -37,6 +37,8 @@ PARTS = (
     "heaps",
     "contact_scenes",
     "many_robots",
+    "batches",
+    "batch_costs",
     "tree_dynamics",
     "growth",
     "stepping",

@@ -108,6 +108,9 @@ def test_contacts(batch):
     refused(found.of_world)
     refused(lambda value: found.net_forces(value, 3))
     refused(lambda value: found.net_forces(3, value))
+    refused(lambda value: found.pair_forces(value, 0, 1))
+    refused(lambda value: found.pair_forces(3, value, -1))
+    refused(lambda value: found.pair_forces(3, -1, value))
 
 
 def test_sizes_of_lists_of_contacts_have_room_for_their_indices(batch):
@@ -193,6 +196,7 @@ def test_net_forces_of_contacts_carry_weights(batch):
     forces = found.net_forces(3, len(batch.body_names))
     assert forces[:, ball, 2] == pytest.approx(mass * 9.81, rel=1e-6)
     assert forces[:, batch.body_names.index("arm")] == pytest.approx(0.0)
+    assert found.pair_forces(3, ball, -1).tolist() == forces[:, ball].tolist()
 
 
 def test_net_forces_on_two_bodies_that_touch_are_opposite():
@@ -200,6 +204,20 @@ def test_net_forces_on_two_bodies_that_touch_are_opposite():
     row = np.array([[1.0, 2.0, 3.0]])
     made = sx.BatchContacts(one, one, zero, one, zero, row, row, np.array([0.1]), row)
     assert made.net_forces(1, 2).tolist() == [[[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]]
+
+
+def test_forces_of_a_pair_of_bodies_are_those_of_its_contacts():
+    # body_b is 1, 0, 1: forces on body 1 by body 0, on 0 by 1, and on 1 by the world itself
+    force = np.array([[1.0, 2, 3], [10, 20, 30], [100, 200, 300], [1000, 2000, 3000]])
+    three = np.ones((4, 3))
+    bodies = np.array([0, 1, -1, 0]), np.array([1, 0, 1, 1])
+    made = sx.BatchContacts(np.array([2, 2, 2, 0]), *bodies, *bodies, three, three, np.ones(4), force)
+    assert made.pair_forces(3, 1, 0).tolist() == [[1000, 2000, 3000], [0, 0, 0], [-9, -18, -27]]
+    assert made.pair_forces(3, 0, 1).tolist() == (-made.pair_forces(3, 1, 0)).tolist()
+    assert made.pair_forces(4, 1, -1)[2].tolist() == [100, 200, 300] and not made.pair_forces(4, 1, 5).any()
+    for pair in ((1, 1), (-2, 1), (0, -2)):
+        with pytest.raises(ArgumentError, match=f"got {pair[0]} and {pair[1]}"):
+            made.pair_forces(3, *pair)
 
 
 def test_numbers_of_worlds_and_bodies_have_room_for_all_indices():

@@ -18,19 +18,18 @@ KINDS = np.array([EQUALITY, FRICTION, UNILATERAL, UNILATERAL, FRICTION, UNILATER
 NV = 9
 
 
-def problem(seed):
+def problem(seed, n=7, nv=NV):
     rng = np.random.default_rng(seed)
-    n = len(KINDS)
-    root = rng.normal(size=(NV, NV))
-    M = root @ root.T + NV * np.eye(NV)
+    root = rng.normal(size=(nv, nv))
+    M = root @ root.T + nv * np.eye(nv)
     return {
-        "J": rng.normal(size=(n, NV)),
+        "J": rng.normal(size=(n, nv)),
         "M": M,
         "D": 1.0 / rng.uniform(0.01, 0.3, n),
         "aref": rng.normal(size=n),
         "bound": rng.uniform(0.05, 0.3, n),
         "active": np.ones(n),
-        "smooth": rng.normal(size=NV),
+        "smooth": rng.normal(size=nv),
         "guess": np.zeros(n),
     }
 
@@ -78,3 +77,24 @@ def test_four_lanes_equal_one_world_bit_for_bit():
     worlds = [problem(seed) for seed in (20, 21, 22, 23)]
     worlds[1]["active"][[0, 2]] = 0.0
     check_lanes_equal_one_world(partial(active_sets, KINDS), worlds)
+
+
+@pytest.mark.skipif(DISABLED, reason="lanes need the compiler")
+@pytest.mark.parametrize("own", [3, 9])
+def test_bits_do_not_depend_on_whether_rows_of_contacts_are_packed(own):
+    # few rows of each world: they are packed in lanes; with more, and alone, they stay as they are
+    kinds = np.array([FRICTION] + 14 * [UNILATERAL])
+    worlds = [problem(seed, len(kinds), 15) for seed in (30, 31, 32, 33)]
+    for w, world in enumerate(worlds):
+        world["active"][1:] = (np.arange(14) - 3 * w) % 14 < own
+    together = active_sets(kinds, **{name: np.stack([p[name] for p in worlds], -1) for name in worlds[0]})
+    assert (together[2] == 1.0).all()
+    for w, world in enumerate(worlds):
+        kept = world["active"] > 0.5
+        less = {
+            k: v[kept] if len(v) == len(kinds) and k not in ("M", "smooth") else v for k, v in world.items()
+        }
+        force, a, _, tries = active_sets(kinds[kept], **less)
+        assert np.array_equal(force, together[0][kept, w]) and force[1:].any(), w
+        assert np.array_equal(a, together[1][:, w]), w
+        assert tries == together[3][w]

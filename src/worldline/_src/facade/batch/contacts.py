@@ -64,6 +64,36 @@ class BatchContacts(NamedTuple):
             np.add.at(made, (self.world[moving], body[moving]), sign * self.force[moving])
         return made
 
+    def pair_forces(self, num_worlds: int, body: int, other: int) -> Array:
+        """Sum of the contact forces of body `other` on `body`, world axes [N], (num_worlds, 3).
+
+        Args:
+            num_worlds: number of worlds.
+            body: index of the body that the forces act on; -1 for the world itself.
+            other: index of the body that exerts them; another one.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> _ = world.add_ground_plane()
+            >>> ball = world.add_rigid_body("ball", mass=2.0, position=(0, 0, 0.1))
+            >>> _ = ball.add_collision_shape(sx.CollisionShape.sphere(0.1))
+            >>> batch = sx.WorldBatch(world, 3)
+            >>> batch.step(100)
+            >>> batch.contacts.pair_forces(3, batch.body_names.index("ball"), -1)[:, 2].round(2).tolist()
+            [19.62, 19.62, 19.62]
+        """
+        one, two = values.count(body, "body"), values.count(other, "other")
+        if min(one, two) < -1 or one == two:
+            raise ArgumentError(
+                f"body and other must be two different indices of bodies from -1 on, got {one} and {two}"
+            )
+        made = np.zeros((_size(num_worlds, "num_worlds", self.world), 3))
+        for a, b, sign in ((two, one, 1.0), (one, two, -1.0)):
+            found = (self.body_a == a) & (self.body_b == b)
+            np.add.at(made, self.world[found], sign * self.force[found])
+        return made
+
 
 def _size(given: int, what: str, used: np.ndarray) -> int:
     """A number of worlds or bodies that has room for the indices in use."""

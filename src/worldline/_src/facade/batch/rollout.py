@@ -236,7 +236,7 @@ def _trajectory(batch: WorldBatch, n: int, out: RolloutTrajectory | None, sensor
         made: dict[str, Any] = {name: np.zeros(shape) for name, shape in shapes.items()}
         return RolloutTrajectory(**made)
     if not isinstance(out, RolloutTrajectory):
-        raise ShapeError(f"out of rollout must be a RolloutTrajectory, got {out!r}")
+        raise ShapeError(f"out of rollout must be a RolloutTrajectory, got a {type(out).__name__}")
     for name, shape in shapes.items():
         array: Any = getattr(out, name)
         if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
