@@ -3,10 +3,12 @@
 """Derivatives of steps of worlds in lanes: those of a World, central differences, and of worlds that differ."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from peers import gymnasium_model
 from worldline import model, msd
 from worldline import simulation as sx
 
@@ -96,6 +98,29 @@ def test_jacobians_are_those_of_a_world(option, condim):
         touching.add(frozenset(tuple("" if b is None else b.name for b in pair) for pair in bodies))
     assert len(touching) > 2, "worlds of a group are in different states of contact"
     assert any("" not in pair for pairs in touching for pair in pairs), "bodies that move touch each other"
+
+
+@pytest.mark.parametrize("robot", ["hopper", "half_cheetah", "ant", "humanoid"])
+def test_robots_of_gymnasium(robot):
+    text = Path(gymnasium_model(robot)).read_text().replace('integrator="RK4"', 'integrator="Euler"')
+    walker = msd.from_str(text, format="mjcf")
+    walker.simulate_option.policy.differentiable = True
+    batch, rng = sx.WorldBatch(walker, 9), np.random.default_rng(0)
+    batch.controls[:] = rng.uniform(-0.4, 0.4, batch.controls.shape)
+    batch.step(150)
+    batch.joint_velocities[::2] += rng.normal(size=batch.joint_velocities[::2].shape)
+    batch.step(10)
+    alone = [batch.extract(i) for i in range(9)]
+    batch.step()
+    assert batch.layout == "lanes"
+    made, forces = batch.get_step_derivatives(), 0
+    for i, world in enumerate(alone):
+        world.step()
+        own = world.get_step_derivatives()
+        close(made.state_jacobian[i], own.state_jacobian, 1e-9)
+        close(made.control_jacobian[i], own.control_jacobian, 1e-9)
+        forces += sum(contact.force.any() for contact in world.contacts)
+    assert forces > 9
 
 
 def perturbed(batch: sx.WorldBatch, world: int, size: float) -> tuple[np.ndarray, np.ndarray]:

@@ -33,6 +33,7 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.lanes import native_width
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, read_only
+from worldline._src.step import analytic_program as p
 from worldline._src.step import analytic_step, dual_step, fixed_constraints
 from worldline._src.step import lane_linear_stages as s
 from worldline._src.step import stages as trees
@@ -202,9 +203,9 @@ class LaneTangent:
         """Directions that dual numbers go along."""
         found = [s.Q, s.V]
         sources = set(self._changes[:, 0].tolist())
-        if s.BY_FORCE in sources:
+        if p.BY_FORCE in sources:
             found.append(s.FORCE)
-        if s.BY_CONTROL in sources:
+        if p.BY_CONTROL in sources:
             found += [s.CONTROL + rank for rank in sorted(set(self._actuators[:, 1].tolist()))]
         return found
 
@@ -273,7 +274,7 @@ class LaneTangent:
         dual_trees, dual_rows = self._duals(lanes._data), self._duals(block.d)
         header, dual_args = np.zeros(s.HEADER, np.int64), sets[CONSTRAINT][2].copy()
         dual_args[t.TREE_D] = address_of(dual_trees)
-        dofs = np.zeros(max(self._nv, 1), np.int64)
+        dofs = np.zeros(max(self._nv * (self._nv + 1), 1), np.int64)
         shaped = aligned_zeros(2 * self._width * (PAIR_CONTACTS * (contacts.SLOPES + 8) + 9))
         pair_args, largest = np.zeros(4, np.int64), max(len(lanes._data), len(block.d))
         header[s.TREE_M], header[s.TREE_DUALS] = address_of(tree_index), address_of(dual_trees)
@@ -291,7 +292,7 @@ class LaneTangent:
             header[s.ROW_M], header[s.ROW_C], header[s.ROW_ARGS], header[s.ROW_D] = map(
                 address_of, sets[CONSTRAINT]
             )
-            header[s.ROW_DUALS], header[s.DUAL_ROW_ARGS] = address_of(dual_rows), address_of(dual_args)
+            header[s.ROW_DUALS] = address_of(dual_rows)
         if collision is not None:
             found = self._duals(collision.d)
             alive.append(found)
