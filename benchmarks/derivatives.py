@@ -6,7 +6,7 @@ Asked: ten times as fast, and gradients (vjp) at the cost of four steps. All are
 in processor time, so that they meet the same disturbances. Ratios are medians over the turns, then those of
 the best turns. MuJoCo differences only Euler steps and controls of actuators, so robots step by Euler's rule,
 and Worldline is asked for the same columns. A step is a call of `world.step()`, or one of those in
-`world.step(n=100)`.
+`world.step(n=100)`. Then the same of worlds in lanes, by states and all controls, per world.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import importlib.util
 import time
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from rich.console import Console
@@ -26,6 +27,7 @@ from worldline._src.facade import derivatives
 
 ROBOTS = ("hopper", "half_cheetah", "ant", "humanoid")
 WARM_UP, TURNS, CALLS = 200, 40, 10
+WORLDS = 64
 
 
 def _text(robot: str) -> str | None:
@@ -100,5 +102,54 @@ def run(console: Console) -> None:
             f"{np.median(forth / step):.1f}",
             f"{np.median(back / step):.1f}, {back.min() / step.min():.1f}",
             f"{np.median(back / part):.1f}, {back.min() / part.min():.1f}",
+        )
+    console.print(table)
+    run_batches(console, mujoco)
+
+
+def run_batches(console: Console, mujoco: ModuleType) -> None:
+    """Print the table of worlds in lanes."""
+    table = table_of(
+        f"Jacobians of one step of {WORLDS} worlds by states and all controls, microseconds per world",
+        "robot | lanes | threads | mujoco | threads / lanes | mujoco / lanes | vjp in lanes | vjp / step",
+    )
+    for robot in ROBOTS:
+        text = _text(robot)
+        assert text is not None, "run() has looked for the models"
+        scene = msd.from_str(text, format="mjcf")
+        scene.simulate_option.policy.differentiable = True
+        lanes, threads = sx.WorldBatch(scene, WORLDS), sx.WorldBatch(scene, WORLDS, layout="threads")
+        rng = np.random.default_rng(0)
+        lanes.controls[:] = threads.controls[:] = rng.uniform(-0.3, 0.3, lanes.controls.shape)
+        model = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(model)
+        mujoco.mj_step(model, data, WARM_UP)
+        n = 2 * model.nv + model.na
+        A, B, g = np.zeros((n, n)), np.zeros((n, model.nu)), np.ones((WORLDS, n))
+        plain = sx.WorldBatch(msd.from_str(text, format="mjcf"), WORLDS)
+        plain.controls[:] = lanes.controls
+        for batch in (lanes, threads, plain):
+            batch.step(WARM_UP)
+        calls = (
+            (WORLDS, lanes.get_step_derivatives),
+            (WORLDS, threads.get_step_derivatives),
+            (1, partial(mujoco.mjd_transitionFD, model, data, 1e-6, True, A, B, None, None)),
+            (WORLDS, partial(lanes.apply_step_vjp, g)),
+            (WORLDS, plain.step),
+        )
+        times = np.zeros((len(calls), TURNS))
+        for turn in range(-1, TURNS):
+            for k, (worlds, call) in enumerate(calls):
+                began = time.thread_time()
+                call()
+                times[k, turn] = 1e6 * (time.thread_time() - began) / worlds
+        ours, singly, theirs, back, step = times
+        table.add_row(
+            robot,
+            *(f"{np.median(one):.1f}" for one in (ours, singly, theirs)),
+            f"{np.median(singly / ours):.1f}, {singly.min() / ours.min():.1f}",
+            f"{np.median(theirs / ours):.1f}, {theirs.min() / ours.min():.1f}",
+            f"{np.median(back):.1f}",
+            f"{np.median(back / step):.1f}, {back.min() / step.min():.1f}",
         )
     console.print(table)

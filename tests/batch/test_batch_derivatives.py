@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of the steps of a batch: those of each world alone, and central differences of the batch."""
+"""Derivatives of the steps of a batch on threads: those of each world alone, and central differences."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_what_cannot_be_differentiated_is_refused(stepped):
         sx.diff.rollout(plain, np.zeros((2, 3, 13)))
     scene = robot()
     scene.simulate_option.policy.differentiable = True
-    with pytest.raises(NotImplementedError, match="derivatives of steps"):
+    with pytest.raises(NotImplementedError, match="derivatives by activations"):
         sx.WorldBatch(scene, 2, layout="lanes")
     fresh = sx.WorldBatch(scene, 2)
     assert fresh.layout == "threads" and "derivatives" in fresh.resolved_configuration[0].reason

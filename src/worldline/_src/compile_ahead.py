@@ -38,7 +38,7 @@ _FEWEST = 3
 """Stages for which it is worth to start a process, which takes two seconds."""
 _SERVE = "from worldline._src.compile_ahead import serve; serve()"
 
-_MORE_SCALARS = "worldline._src.duals.parameter_kind"
+_MORE_SCALARS = ("worldline._src.duals.parameter_kind", "worldline._src.duals.lane_kind")
 """What adds to `SCALARS`; it stands above this file, so it is imported by its name."""
 
 _lock = threading.Lock()
@@ -203,7 +203,8 @@ def serve(orders: IO[str] | None = None, answers: IO[str] | None = None) -> None
 
 def _unit(module: str, name: str, variant: str) -> Unit:
     """A unit by its name."""
-    importlib.import_module(_MORE_SCALARS)
+    for module in _MORE_SCALARS:
+        importlib.import_module(module)
     if variant in SCALARS:
         return Stage.registry[name].unit(SCALARS[variant])
     entries = (one.unit() for one in Entry.registry if (one.__module__, one.__name__) == (module, name))

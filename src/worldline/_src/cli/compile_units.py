@@ -18,7 +18,8 @@ def scalars(level: str | None = None) -> tuple[str, ...]:
     widths = WIDTHS[level] if level else tuple(sorted({4, native_width()}))
     # twice as many worlds in single precision
     lanes = [*(f"lanes{width}" for width in widths), *(f"single{2 * width}" for width in widths)]
-    return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7", "dual7own")
+    duals = [f"dual{width}lanes" for width in widths]
+    return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7", "dual7own", *duals)
 
 
 def units(scalar: str) -> list[Unit]:
@@ -35,6 +36,7 @@ def units(scalar: str) -> list[Unit]:
         derivatives,
         fixed_constraints,
         ik_stages,
+        lane_derivatives,
         lane_runner,
         programs,
         runner,
@@ -54,6 +56,9 @@ def units(scalar: str) -> list[Unit]:
         return [*(stage.unit(DUAL7) for stage in dual_stages()), *settled]
     if scalar == "dual7own":
         return [stage.unit(DUAL7_OWN) for stage in parameter_stages()]
+    for width, (_, dual) in lane_derivatives.WIDTHS.items():
+        if scalar == f"dual{width}lanes":
+            return [stage.unit(dual) for stage in lane_derivatives.DUAL_STAGES]
     if scalar.endswith("own"):
         return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.STAGES]
     if scalar.startswith("single"):
@@ -63,7 +68,7 @@ def units(scalar: str) -> list[Unit]:
     wanted = [*programs.ALL, *stepping.PROGRAMS]
     wanted = [program for program in wanted if scalar in ("float", "dual") or not program.one_by_one]
     stages = [stage for program in wanted for stage in program.stages]
-    loops = {*runner.RUNNERS.items(), *lane_runner.RUNNERS.items()}
+    loops = {*runner.RUNNERS.items(), *lane_runner.RUNNERS.items(), *lane_derivatives.LOOPS.items()}
     found = [loop for name, loop in loops if name == scalar]
     if scalar == "float":
         others = {loop for name, loop in loops if name != scalar}
@@ -75,6 +80,8 @@ def units(scalar: str) -> list[Unit]:
         stages += [*fixed_constraints.STAGES, *fixed_constraints.SENSOR_STAGES]
         stages += [ik_stages.inverse_kinematics, ik_stages.inverse_kinematics_rows]
         stages += [ik_stages.differential_inverse_kinematics]
+    if scalar.startswith("lanes"):
+        stages += lane_derivatives.LANE_STAGES
     kind = SCALARS[scalar][0]
     made = [*(one.unit() for one in found), *(stage.unit(kind) for stage in stages)]
     # stages that hand over to Python share a function

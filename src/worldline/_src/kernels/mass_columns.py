@@ -207,6 +207,31 @@ def solve_columns(dof, L, count, X_io):
         _other_half(above, L, above.shape[0], j, X_io)
 
 
+@inline
+def solve_pattern(L, entries, count, X_io):
+    """X = H^-1 X by H = L^T L of any pattern, for the tiles of the first `count` vectors.
+
+    entries: of every row of L the number of its entries left of the diagonal, then their columns. The
+    diagonal holds inverses.
+    """
+    n = L.shape[0]
+    for j in range(0, count, TILE):
+        for k in range(n - 1, -1, -1):
+            # X_k /= L_kk, then X_i -= L_ki X_k
+            x = _scaled(L[k, k], _load(X_io, k, j))
+            _store(X_io, k, j, x)
+            for t in range(1, 1 + entries[k, 0]):
+                i = entries[k, t]
+                _store(X_io, i, j, _less(_load(X_io, i, j), L[k, i], x))
+        for k in range(n):
+            # X_k = (X_k - sum of L_ki X_i) / L_kk
+            x = _load(X_io, k, j)
+            for t in range(1, 1 + entries[k, 0]):
+                i = entries[k, t]
+                x = _less(x, L[k, i], _load(X_io, i, j))
+            _store(X_io, k, j, _scaled(L[k, k], x))
+
+
 @kernel
 def invert_mass(dof, L, tile, inverse_out):
     """M^-1 from its factor. O(n^2 depth / 2).

@@ -33,7 +33,8 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.lanes import native_width
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, read_only
-from worldline._src.step import analytic_step, dual_step
+from worldline._src.step import analytic_program as p
+from worldline._src.step import analytic_step, dual_step, fixed_constraints
 from worldline._src.step import lane_linear_stages as s
 from worldline._src.step import stages as trees
 from worldline._src.step.lane_runner import move_rows
@@ -56,7 +57,8 @@ _AFTER = ("damp_fixed", "semi_implicit_euler", "count_steps")
 _SAME = 1e-6
 """How far a step may be from the solution of its rows, as a share of velocities."""
 
-_WIDTHS: dict[int, tuple[Kind, Kind]] = {4: (LANES4, DUAL_LANES4), 8: (LANES8, DUAL_LANES8)}
+WIDTHS: dict[int, tuple[Kind, Kind]] = {4: (LANES4, DUAL_LANES4), 8: (LANES8, DUAL_LANES8)}
+"""Lanes and dual numbers in lanes, by the number of worlds that they have."""
 
 
 def obstacles(sim: Simulation, lanes: LaneSimulation) -> tuple[str, ...]:
@@ -68,6 +70,10 @@ def obstacles(sim: Simulation, lanes: LaneSimulation) -> tuple[str, ...]:
         found.append("derivatives of forces without formulas")
     elif not names <= {*_JOINT_STAGES, *_ROW_STAGES, *_OTHERS, *_AFTER} or lanes.elements is not None:
         found.append("derivatives of stages without formulas in lanes")
+    if DISABLED:
+        found.append("derivatives of steps without the compiler, which NUMBA_DISABLE_JIT switches off")
+    if lanes.dtype != np.float64:
+        found.append("derivatives of steps in single precision")
     if constraints.sizes["na"]:
         found.append("derivatives by activations of actuators")
     if constraints.single is not None:
@@ -153,13 +159,9 @@ class LaneTangent:
 
     def __init__(self, lanes: LaneSimulation, sim: Simulation, columns: LaneColumns) -> None:
         """sim: one world, for which actuators act on the same degrees of freedom."""
-        if DISABLED:
-            raise CapabilityError(
-                "derivatives of steps need the compiler, which NUMBA_DISABLE_JIT switches off"
-            )
         self._lanes, self._columns = lanes, columns
         self._width = native_width()
-        self._kind, self._dual = _WIDTHS[self._width]
+        self._kind, self._dual = WIDTHS[self._width]
         actuators = analytic_step.actuators_of(sim)
         assert actuators is not None, "has_local_forces"
         self._actuators = actuators
@@ -201,9 +203,9 @@ class LaneTangent:
         """Directions that dual numbers go along."""
         found = [s.Q, s.V]
         sources = set(self._changes[:, 0].tolist())
-        if s.BY_FORCE in sources:
+        if p.BY_FORCE in sources:
             found.append(s.FORCE)
-        if s.BY_CONTROL in sources:
+        if p.BY_CONTROL in sources:
             found += [s.CONTROL + rank for rank in sorted(set(self._actuators[:, 1].tolist()))]
         return found
 
@@ -272,7 +274,7 @@ class LaneTangent:
         dual_trees, dual_rows = self._duals(lanes._data), self._duals(block.d)
         header, dual_args = np.zeros(s.HEADER, np.int64), sets[CONSTRAINT][2].copy()
         dual_args[t.TREE_D] = address_of(dual_trees)
-        dofs = np.zeros(max(self._nv, 1), np.int64)
+        dofs = np.zeros(max(self._nv * (self._nv + 1), 1), np.int64)
         shaped = aligned_zeros(2 * self._width * (PAIR_CONTACTS * (contacts.SLOPES + 8) + 9))
         pair_args, largest = np.zeros(4, np.int64), max(len(lanes._data), len(block.d))
         header[s.TREE_M], header[s.TREE_DUALS] = address_of(tree_index), address_of(dual_trees)
@@ -290,7 +292,7 @@ class LaneTangent:
             header[s.ROW_M], header[s.ROW_C], header[s.ROW_ARGS], header[s.ROW_D] = map(
                 address_of, sets[CONSTRAINT]
             )
-            header[s.ROW_DUALS], header[s.DUAL_ROW_ARGS] = address_of(dual_rows), address_of(dual_args)
+            header[s.ROW_DUALS] = address_of(dual_rows)
         if collision is not None:
             found = self._duals(collision.d)
             alive.append(found)
@@ -342,7 +344,7 @@ class LaneTangent:
         share: Share,
     ) -> None:
         """Fill rows of worlds with derivatives; refuses steps that are not solutions of their rows."""
-        program, run = self._program(backward), _RUNNERS[self._width].ready()
+        program, run = self._program(backward), LOOPS[f"lanes{self._width}"].ready()
         state_parts, input_parts, *_ = self._lanes.row_tables
         to_given, to_state, to_control, to_gradient, to_off = self._parts
         none = np.zeros((0, 4), np.int64)
@@ -401,4 +403,15 @@ def _run_lanes8(program, sets, state, inputs, given, first, second, off, x, u, g
     )
 
 
-_RUNNERS: dict[int, Any] = {4: _run_lanes4, 8: _run_lanes8}
+LOOPS: dict[str, Any] = {"lanes4": _run_lanes4, "lanes8": _run_lanes8}
+"""The compiled loops over worlds, by scalar."""
+LANE_STAGES = (
+    *(s.seed_direction, s.take_direction, s.linearize_motion, s.linearize_lane_rows, s.linearize_touching),
+    *(s.factor_lanes, s.lane_columns, s.lane_gradient),
+)
+"""Stages of derivatives of worlds in lanes, beside those of their steps."""
+DUAL_STAGES = (
+    s.displaced_pair,
+    *(one for one in fixed_constraints.STAGES if one.name in (*_JOINT_STAGES, *_ROW_STAGES)),
+)
+"""Stages that derivatives run in dual numbers in lanes."""

@@ -34,6 +34,7 @@ from worldline._src.kernels.constraints.laws import law_spring
 from worldline._src.kernels.constraints.rows import FRICTION
 from worldline._src.kernels.inertial_forces import inertial_forces
 from worldline._src.kernels.links import center_of_mass
+from worldline._src.kernels.mass_columns import TILE, solve_pattern
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, contacts_of_pair
 from worldline._src.kernels.turns import add_turned, turn_of
@@ -45,6 +46,7 @@ from worldline._src.scalar import memory
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
 from worldline._src.spatial import motion as spatial_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
+from worldline._src.step.analytic_program import BY_BODY, BY_CONTROL, BY_FORCE, BY_Q, BY_V
 
 _NV, _NLINK, _NBODY = ENTRY["nv"], ENTRY["nlink"], ENTRY["nbody"]
 _AT_Q, _AT_V, _AT_TAU, _AT_FORCE = ENTRY["q"], ENTRY["v"], ENTRY["tau"], ENTRY["force"]
@@ -53,11 +55,11 @@ _AT_S, _AT_ORIGIN = ENTRY["dof_S"], ENTRY["link_origin"]
 _AT_SHAPE, _AT_CONTACT = collision.ENTRY["shape_X_W"], collision.ENTRY["contact"]
 _AT_CONTROL, _AT_AREF, _AT_D = (t.TABLE.entry[name] for name in ("control", "aref", "D"))
 
-(TREE_M, TREE_DUALS, ROW_M, ROW_C, ROW_ARGS, ROW_D, ROW_DUALS, DUAL_ROW_ARGS) = range(8)
-(CONTACT_M, CONTACT_C, CONTACT_ARGS, CONTACT_D, CONTACT_DUALS, PAIR_STAGE, PAIR_ARGS) = range(8, 15)
-(NUMBERS, INTEGERS, SHAPED, IS_DAMPED, IS_PLAIN, ACTUATORS, ACTUATOR_COUNT) = range(15, 22)
-(TURNS, TURN_COUNT, LINKS, COLUMNS, COLUMN_COUNT, GIVEN, ROW_ROOM, DUALS) = range(22, 30)
-HEADER = 30
+(TREE_M, TREE_DUALS, ROW_M, ROW_C, ROW_ARGS, ROW_D, ROW_DUALS) = range(7)
+(CONTACT_M, CONTACT_C, CONTACT_ARGS, CONTACT_D, CONTACT_DUALS, PAIR_STAGE, PAIR_ARGS) = range(7, 14)
+(NUMBERS, INTEGERS, SHAPED, IS_DAMPED, IS_PLAIN, ACTUATORS, ACTUATOR_COUNT) = range(14, 21)
+(TURNS, TURN_COUNT, LINKS, COLUMNS, COLUMN_COUNT, GIVEN, ROW_ROOM, DUALS) = range(21, 29)
+HEADER = 29
 """Integers of the header: addresses of arenas and arrays, sizes. IS_PLAIN: which coordinates are numbers of
 their own. GIVEN: the gradient by the state after the step. ROW_ROOM: rows there is room for. DUALS:
 numbers of the largest arena of dual numbers."""
@@ -67,8 +69,6 @@ Q, V, FORCE, CONTROL = range(4)
 second actuator of a degree of freedom has the direction after CONTROL."""
 RANKS = 2
 """Most actuators of a degree of freedom, which have directions of their own."""
-BY_Q, BY_V, BY_FORCE, BY_CONTROL, BY_ACTIVATION, BY_BODY = range(6)
-"""What changes, as in `analytic_program.py`."""
 _JOINT = 1 + CONTROL + RANKS
 _SCRATCH = PAIR_CONTACTS * contacts.SIDES * contacts.DIRECTIONS * contacts.SLOPES + 117
 _ROWS = 7
@@ -80,8 +80,8 @@ class LaneLinear(NamedTuple):
     M: mass matrix. dq, dv: derivatives of the residual r by displacements and velocities. dMw: those of M w
     by displacements. H, HD: factors of the Hessian and of M + h D. joint: the force of every degree of
     freedom and its derivatives along the directions, with the sign of r, (nv, 6). damping: h D. w: a step's
-    change of accelerations by damping. v_end: velocities after the step. x, y: columns; out: rows of columns.
-    gradient: what goes back. off: distance from the solution of the rows.
+    change of accelerations by damping. v_end: velocities after the step. x, y: columns, in whole tiles; out:
+    rows of columns. gradient: what goes back. off: distance from the solution of the rows.
     """
 
     M: Any
@@ -123,7 +123,8 @@ class LaneLinear(NamedTuple):
 def linear_size(nv: int, nlink: int, rows: int, columns: int) -> int:
     """How many numbers `linear_of` cuts."""
     small = nv * (_JOINT + 5 + 7 * 6) + nlink * (r.CORIOLIS + 12) + _SCRATCH
-    return 6 * nv * nv + small + _ROWS * rows + 4 * nv * columns + 2 * nv + columns + 1
+    wide = (columns + TILE - 1) // TILE * TILE
+    return 6 * nv * nv + small + _ROWS * rows + 2 * nv * (wide + columns) + 2 * nv + columns + 1
 
 
 @inline
@@ -140,7 +141,8 @@ def linear_of(header, d):
     wrench = pair + PAIR_CONTACTS * directions * contacts.SLOPES
     row = pair + _SCRATCH
     column = row + _ROWS * rows
-    last = column + 4 * nv * columns
+    wide = (columns + TILE - 1) // TILE * TILE
+    last = column + 2 * nv * (wide + columns)
     return LaneLinear(
         memory.matrix(x, 0, nv, nv),
         memory.matrix(x, s, nv, nv),
@@ -169,9 +171,9 @@ def linear_of(header, d):
         memory.matrix(x, wrench + 72, 6, 6),
         memory.matrix(x, wrench + 108, 3, 3),
         memory.matrix(x, row, _ROWS, rows),
-        memory.matrix(x, column, nv, columns),
-        memory.matrix(x, column + nv * columns, nv, columns),
-        memory.matrix(x, column + 2 * nv * columns, 2 * nv, columns),
+        memory.matrix(x, column, nv, wide),
+        memory.matrix(x, column + nv * wide, nv, wide),
+        memory.matrix(x, column + 2 * nv * wide, 2 * nv, columns),
         memory.vector(x, last, 2 * nv + columns),
         memory.vector(x, last + 2 * nv + columns, 1),
     )
@@ -369,6 +371,8 @@ def _add_body_forces(chain, body, inertia, pos, body_f, lin):
                 S = spatial_motion.load_motion(pos.dof_S, k)
                 lin.dq[k, j] = lin.dq[k, j] - dot(S.ang, turn)
                 k = chain.dof_parent[k]
+            S = spatial_motion.load_motion(pos.dof_S, j)
+            lin.residual[j] = lin.residual[j] - (dot(S.ang, W.ang) + dot(S.lin, W.lin))
             j = chain.dof_parent[j]
 
 
@@ -417,9 +421,9 @@ def linearize_lane_rows(m, c, args, d):
 
 @stage
 def displaced_pair(m, c, args, d):
-    """Poses of two shapes -> points, depths and axes of the contacts of pair args[0], in dual numbers.
+    """Poses of two shapes -> points, depths and axes of contacts of pair args[0], in dual numbers.
 
-    Over the data of the collision tables.
+    Over the data of the collision tables. args[1]: which contacts, as bits. args[2]: 1 where normals are all.
     """
     hm, ha = memory.address_as(m[CONTACT_M], int64), memory.address_as(m[CONTACT_ARGS], int64)
     shapes, pairs = collision.shape_view(hm, c, ha, d), collision.bucket_view(hm, c, ha, d)
@@ -430,8 +434,13 @@ def displaced_pair(m, c, args, d):
     made = memory.matrix(out, 0, PAIR_CONTACTS, contacts.SLOPES)
     frame = memory.matrix(out, PAIR_CONTACTS * (contacts.SLOPES + 8), 1, 9)
     for k in range(PAIR_CONTACTS):
+        if (args[1] >> k) & 1 == 0:
+            continue
         made[k, 0], made[k, 1], made[k, 2] = found[k, 0], found[k, 1], found[k, 2]
         made[k, 3] = found[k, 6]
+        made[k, 4], made[k, 5], made[k, 6] = found[k, 3], found[k, 4], found[k, 5]
+        if args[2] == 1:
+            continue
         normal = Vec3(found[k, 3], found[k, 4], found[k, 5])
         tangent = first_tangent(shapes, pairs.pair[q, 0], pairs.pair[q, 1], normal)
         set_frame(normal, tangent, 0, frame)
@@ -460,14 +469,18 @@ def _put_pose(X, shape, axis, origin, duals, at):
 
 
 @inline
-def _geometry(m, d, q, ids, links, trees, slopes):
+def _geometry(m, d, q, ids, contact_row, links, trees, slopes):
     """Slopes of the contacts of a pair by displacements of its bodies."""
     hm, hc, ha, hd = _collision_of(m, d)
     X, pair_args = collision.shape_view(hm, hc, ha, hd).shape_X_W, memory.address_as(m[PAIR_ARGS], int64)
     at = hm[_AT_SHAPE]
     duals = memory.vector(memory.address_like(m[CONTACT_DUALS], d), 0, m[DUALS])
     shaped = memory.matrix(memory.address_like(m[SHAPED], d), 0, PAIR_CONTACTS, 2 * contacts.SLOPES)
-    pair_args[0] = q
+    pair_args[0], pair_args[1], pair_args[2] = q, 0, 0
+    for i in range(PAIR_CONTACTS):
+        if contact_row[PAIR_CONTACTS * q + i, 0] >= 0:
+            pair_args[1] |= 1 << i
+            pair_args[2] = 1 if contact_row[PAIR_CONTACTS * q + i, 1] == 1 else 0
     k, count = PAIR_CONTACTS * q, contacts.SIDES * contacts.DIRECTIONS
     for side in range(contacts.SIDES):
         link = links[side]
@@ -529,7 +542,7 @@ def linearize_touching(m, c, args, d):
                 continue
             links = (weights.body_link[ids[k, 2]], weights.body_link[ids[k, 3]])
             if not shaped:
-                _geometry(m, d, q, ids, links, trees, lin.slopes)
+                _geometry(m, d, q, ids, frames.contact_row, links, trees, lin.slopes)
                 shaped = True
             # worlds without the contact have no numbers of it, of whatever kind
             active, zero = notes.row_active[first] > 0.5, constant(0.0, found[k, 0])
@@ -576,33 +589,32 @@ def _factor(H_io):
 
 
 @inline
-def _solve(L, X_io):
-    """X = H^-1 X by the factor of H."""
-    n, columns = X_io.shape
+def _solve_one(L, x_io):
+    """x = H^-1 x by the factor of H."""
+    n = L.shape[0]
     for k in range(n - 1, -1, -1):
-        x = L[k, k]
-        for j in range(columns):
-            X_io[k, j] = X_io[k, j] * x
+        y = x_io[k] * L[k, k]
+        x_io[k] = y
         for i in range(k):
-            x = L[k, i]
-            if any_of(absolute(x) > 0.0):
-                for j in range(columns):
-                    X_io[i, j] = X_io[i, j] - x * X_io[k, j]
+            x_io[i] = x_io[i] - L[k, i] * y
     for k in range(n):
+        y = x_io[k]
         for i in range(k):
-            x = L[k, i]
-            if any_of(absolute(x) > 0.0):
-                for j in range(columns):
-                    X_io[k, j] = X_io[k, j] - x * X_io[i, j]
-        x = L[k, k]
-        for j in range(columns):
-            X_io[k, j] = X_io[k, j] * x
+            y = y - L[k, i] * x_io[i]
+        x_io[k] = y * L[k, k]
 
 
 @inline
-def _solve_one(L, x_io):
-    """x = H^-1 x."""
-    _solve(L, memory.matrix(memory.pointer(x_io), 0, x_io.shape[0], 1))
+def _solve_columns(L, entries, X_io):
+    """X = H^-1 X by the factor of H, for whole tiles of columns."""
+    for k in range(L.shape[0]):
+        count = 0
+        for i in range(k):
+            if any_of(absolute(L[k, i]) > 0.0):
+                count += 1
+                entries[k, count] = i
+        entries[k, 0] = count
+    solve_pattern(L, entries, X_io.shape[1], X_io)
 
 
 @stage
@@ -625,15 +637,6 @@ def factor_lanes(m, c, args, d):
         lin.residual[k] = lin.residual[k] + lin.joint[k, 0]
         lin.dq[k, k] = lin.dq[k, k] + lin.joint[k, 1 + Q]
         lin.dv[k, k] = lin.dv[k, k] + lin.joint[k, 1 + V]
-    _add_pushes(
-        dof,
-        pos,
-        views.chain_view(tm, c, d),
-        views.body_view(tm, c, d),
-        inertia,
-        views.step_view(tm, c, d).body_f,
-        lin.residual,
-    )
     _factor(lin.H)
     for k in range(nv):
         lin.z[k], lin.w[k] = lin.residual[k], zero
@@ -675,21 +678,6 @@ def _take_off_wrenches(tree, lin):
 
 
 @inline
-def _add_pushes(dof, pos, chain, body, inertia, body_f, residual_io):
-    """r -= S^T F of forces at centres of mass."""
-    for i in range(1, body.link_body.shape[0]):
-        b = body.link_body[i]
-        f, moment = Vec3(body_f[b, 3], body_f[b, 4], body_f[b, 5]), load_vec3(body_f, b)
-        if any_of(dot(f, f) + dot(moment, moment) > 0.0):
-            arm, j = center_of_mass(inertia, pos, i), chain.link_last[i]
-            while j >= 0:
-                S = spatial_motion.load_motion(pos.dof_S, j)
-                done = dot(S.ang, add(moment, cross(arm, f))) + dot(S.lin, f)
-                residual_io[j] = residual_io[j] - done
-                j = chain.dof_parent[j]
-
-
-@inline
 def _unit_push(m, c, d, number, x_out, j, sign):
     """x_j += sign S^T F of a number of the forces on bodies: a unit torque or force at a centre of mass."""
     tm = memory.address_as(m[TREE_M], int64)
@@ -713,7 +701,7 @@ def lane_columns(m, c, args, d):
     actuators = memory.matrix(memory.address_as(m[ACTUATORS], int64), 0, m[ACTUATOR_COUNT], 3)
     turns = memory.matrix(memory.address_as(m[TURNS], int64), 0, m[TURN_COUNT], 2)
     h, x, y, out = views.step_view(tm, c, d).time_step[0], lin.x, lin.y, lin.out
-    nv, n, zero = x.shape[0], x.shape[1], constant(0.0, lin.residual[0])
+    nv, n, zero = x.shape[0], columns.shape[0], constant(0.0, lin.residual[0])
     _clear(x, zero)
     _clear(y, zero)
     _clear(out, zero)
@@ -735,13 +723,14 @@ def lane_columns(m, c, args, d):
         elif source == BY_BODY:
             _unit_push(m, c, d, i, x, j, -1.0)
     # x = H^-1 dr = -da
-    _solve(lin.H, x)
+    entries = memory.matrix(memory.address_as(m[INTEGERS], int64), nv, nv, nv)
+    _solve_columns(lin.H, entries, x)
     if m[IS_DAMPED] == 1:
         # -da' = x - (M + h D)^-1 (h D x + d(M w))
         for k in range(nv):
             for j in range(n):
                 y[k, j] = y[k, j] + lin.damping[k] * x[k, j]
-        _solve(lin.HD, y)
+        _solve_columns(lin.HD, entries, y)
         for k in range(nv):
             for j in range(n):
                 x[k, j] = x[k, j] - y[k, j]
