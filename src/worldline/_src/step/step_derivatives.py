@@ -31,7 +31,11 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import derivative_stages
 from worldline._src.step import dual_step as dual
-from worldline._src.step.analytic_row_stages import linearize_contacts, linearize_equalities
+from worldline._src.step.analytic_row_stages import (
+    linearize_contacts,
+    linearize_equalities,
+    linearize_tendons,
+)
 from worldline._src.step.analytic_stages import linearize_joints
 from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
@@ -511,7 +515,7 @@ def dual_stages() -> list[Stage]:
     made = derivative_stages
     found = [made.relax_islands, made.residual_of_dynamics, made.residual_of_forces]
     found += [made.linearize_accelerations, made.damp_linearized, linearize_joints]
-    found += [linearize_equalities, linearize_contacts]
+    found += [linearize_equalities, linearize_tendons, linearize_contacts]
     return [*parameter_stages(), *found]
 
 
