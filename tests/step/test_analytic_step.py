@@ -70,6 +70,24 @@ SCENES = {
         """<equality><weld body1="b" body2="c" torquescale=".7"/><connect body1="a" anchor=".1 0 .1"/>
           <joint joint1="a" joint2="d" polycoef=".1 .9 .2 -.3 .1"/><joint joint1="c"/></equality>""",
     ),
+    "tendons": (
+        PLANE
+        + walker("0 0 .2", 'type="box" size=".1 .08 .06"').replace(
+            "<geom type", '<site name="w"/><geom type', 1
+        )
+        + """<site name="post" pos=".1 .5 1"/><body name="a" pos="0 .4 .6"><joint name="a" axis="0 1 0"/>
+          <geom size=".05" pos=".1 0 0"/><site name="a" pos=".1 0 .05"/><body pos=".2 0 0"><joint name="b"
+          axis=".1 1 .3"/><geom name="ball" size=".05" pos=".1 .02 0"/><body pos=".2 0 0"><joint name="c"
+          type="ball"/><geom size=".05" pos=".1 0 .02"/><site name="c" pos=".1 .05 .1"/></body></body></body>
+          <body pos=".4 .8 .5"><joint name="d" axis="1 0 0"/><geom name="rod" type="cylinder" size=".04 .2"
+          euler="0 80 0"/><geom size=".05" pos="0 .1 .1"/><site name="d" pos="0 .2 .1"/></body>""",
+        """<tendon><spatial stiffness="40" damping=".5" springlength=".1 .2"><site site="a"/><geom geom="ball"/>
+          <site site="c"/><pulley divisor="2"/><site site="c"/><geom geom="rod"/><site site="d"/></spatial>
+          <spatial limited="true" range="0 .5" frictionloss=".2"><site site="post"/><site site="d"/></spatial>
+          <spatial stiffness="30" damping=".3"><site site="w"/><site site="c"/></spatial>
+          <fixed stiffness="3" damping=".1" limited="true" range="-.1 .02" frictionloss=".1" armature=".02">
+          <joint joint="a" coef=".7"/><joint joint="d" coef="-.4"/></fixed></tendon>""",
+    ),
     "in the air": (walker("0 0 3", 'type="box" size=".1 .08 .06"').replace('limited="true"', ""), ""),
 }
 
@@ -248,15 +266,17 @@ def test_forces_on_links(monkeypatch):
         ('<body><joint type="ball" stiffness="2"/><geom type="sphere" size=".1" pos=".2 0 0"/></body>', ""),
         ('<body><joint type="ball" range="0 30" limited="true"/><geom type="sphere" size=".1"/></body>', ""),
         (
-            '<body><joint name="a" axis="0 1 0"/><geom type="sphere" size=".1" pos=".2 0 0"/></body>',
-            '<tendon><fixed name="t" stiffness="5"><joint joint="a" coef="1"/></fixed></tendon>',
+            '<body><joint name="a" axis="0 1 0"/><joint name="b" axis="1 0 0"/><geom size=".1" pos=".2 0 .1"/>'
+            "</body>",
+            '<tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="b" coef="2"/></fixed></tendon><actuator>'
+            '<position tendon="t" kp="3"/></actuator>',
         ),
         (
             '<body><joint name="a" axis="0 1 0"/><geom type="sphere" size=".1" pos=".2 0 0"/></body>',
             "<actuator>" + '<motor joint="a"/>' * 3 + "</actuator>",
         ),
     ],
-    ids=["spring of a ball", "limit of a ball", "tendon", "three actuators"],
+    ids=["spring of a ball", "limit of a ball", "actuator of a tendon", "three actuators"],
 )
 def test_other_forces_are_differentiated_in_dual_numbers(bodies, more):
     world = differentiable(f"<mujoco><worldbody>{bodies}</worldbody>{more}</mujoco>")

@@ -370,6 +370,8 @@ def _provenance(
         made["joint forces"] = Provenance.DUAL
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
         made["open contacts"] = Provenance.SURROGATE
+    if constraints is not None and constraints.step_plan.tendons:
+        made["tendon paths"] = Provenance.DUAL
     if constraints is not None and constraints.constrains:
         made["constraint solve"] = Provenance.SMOOTHED if smoothed else Provenance.ANALYTIC
         if constraints.collision is not None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of analytic derivatives of a step that differentiate rows of equalities and contacts.
+"""The stages of analytic derivatives of a step that differentiate equalities, tendons and contacts.
 
 They run after `linearize_joints`; see `analytic_stages.py`.
 """
@@ -13,10 +13,11 @@ from worldline._src.kernels.constraints import contact_derivatives as contacts
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality import derivatives as equalities
-from worldline._src.kernels.constraints.equality.derivatives import VELOCITIES
+from worldline._src.kernels.constraints.equality.derivatives import POSES, VELOCITIES
 from worldline._src.kernels.constraints.equality.kinds import JOINT
 from worldline._src.kernels.constraints.row_derivatives import add_slips, row_forces, row_slacks
 from worldline._src.kernels.constraints.solve import IslandRows
+from worldline._src.kernels.constraints.tendon import derivatives as tendons
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import float64, int64
 from worldline._src.model import views
@@ -38,7 +39,13 @@ from worldline._src.step.analytic_stages import (
     ROW_C,
     ROW_D,
     ROW_M,
+    SOLVED,
     START_V,
+    TENDON_COLOR_COUNT,
+    TENDON_COLORS,
+    TENDON_LENGTHS,
+    TENDON_MAKER,
+    TENDON_NUMBERS,
     TREE_C,
     TREE_D,
     TREE_M,
@@ -53,37 +60,22 @@ _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontac
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 
 
+NO_COLOR = -2
+"""In the place of a color: that of no link."""
+
 # ---- equalities
 
 
 @inline
-def _seed_links(header, anchor_X, anchor_link, link_V, equality, q, color, turn):
-    """Poses or velocities of the links of a color along unit twists, coordinates of equalities last."""
-    nlink, colors = header[NLINK], memory.vector(memory.address_as(header[COLORS], int64), 0, header[NLINK])
+def _seed_poses(header, anchor_X, anchor_link, colors, color):
+    """Poses of anchors, along unit twists of the links of a color about the reference points of trees."""
     tm, td = memory.address_as(header[TREE_M], int64), memory.address_as(header[TREE_D], float64)
-    tc, coordinate = memory.address_as(header[TREE_C], float64), equality.equality_coordinate
+    tc, anchors = memory.address_as(header[TREE_C], float64), anchor_link.shape[0]
     origin, root = views.position_view(tm, tc, td).link_origin, views.tree_view(tm, tc, td).link_root
-    anchors = anchor_link.shape[0]
     X = memory.matrix(memory.pointer_as(anchor_X, float64), 0, 12 * anchors, DOUBLES)
-    V = memory.matrix(memory.pointer_as(link_V, float64), 0, 6 * nlink, DOUBLES)
-    Q = memory.matrix(memory.pointer_as(q, float64), 0, q.shape[0], DOUBLES)
     for i in range(12 * anchors):
         for k in range(1, DOUBLES):
             X[i, k] = 0.0
-    for i in range(6 * nlink):
-        for k in range(1, DOUBLES):
-            V[i, k] = 0.0
-    for k in range(coordinate.shape[0]):
-        if equality.equality_kind[k] == JOINT:
-            for j in range(2):
-                if j == 0 or equality.equality_second[k] >= 0:
-                    Q[coordinate[k, j], DIRECTIONS] = 1.0 if j != turn else 0.0
-    if turn == VELOCITIES:
-        for i in range(1, nlink):
-            if colors[i] == color:
-                for k in range(6):
-                    V[6 * i + k, 1 + k] = 1.0
-        return
     for f in range(anchors):
         link, at = anchor_link[f], 12 * f
         if link > 0 and colors[link] == color:
@@ -99,6 +91,31 @@ def _seed_links(header, anchor_X, anchor_link, link_V, equality, q, color, turn)
                 X[at + k, 4 + k] = 1.0
 
 
+@inline
+def _seed_velocities(link_V, colors, color):
+    """Velocities of the links of a color, along unit twists."""
+    nlink = colors.shape[0]
+    V = memory.matrix(memory.pointer_as(link_V, float64), 0, 6 * nlink, DOUBLES)
+    for i in range(1, nlink):
+        for k in range(6):
+            for j in range(1, DOUBLES):
+                V[6 * i + k, j] = 0.0
+            if colors[i] == color:
+                V[6 * i + k, 1 + k] = 1.0
+
+
+@inline
+def _seed_coordinates(equality, turn, q):
+    """Coordinates that lead or that follow others, along the last direction."""
+    coordinate = equality.equality_coordinate
+    Q = memory.matrix(memory.pointer_as(q, float64), 0, q.shape[0], DOUBLES)
+    for k in range(coordinate.shape[0]):
+        if equality.equality_kind[k] == JOINT:
+            for j in range(2):
+                if j == 0 or equality.equality_second[k] >= 0:
+                    Q[coordinate[k, j], DIRECTIONS] = 1.0 if j != turn else 0.0
+
+
 @stage
 def linearize_equalities(m, c, args, d):
     """anchors, velocities and solved accelerations of links, q, v -> r and its derivatives, Hessians."""
@@ -110,9 +127,15 @@ def linearize_equalities(m, c, args, d):
         t.equality_view(rows_m, rows_c, rows_args, rows_d),
     )
     link_V, q = views.velocity_view(tm, tc, d).link_V, views.operand_view(tm, tc, d).q
+    colors = memory.vector(memory.address_as(m[COLORS], int64), 0, m[NLINK])
     for color in range(m[COLOR_COUNT]):
         for turn in range(2):
-            _seed_links(m, anchors.anchor_X, anchors.anchor_link, link_V, equality, q, color, turn)
+            # links are displaced, then sped up
+            _seed_poses(
+                m, anchors.anchor_X, anchors.anchor_link, colors, color if turn == POSES else NO_COLOR
+            )
+            _seed_velocities(link_V, colors, color if turn == VELOCITIES else NO_COLOR)
+            _seed_coordinates(equality, turn, q)
             _equality_rows(m, rows_m, rows_c, rows_args, rows_d, color, turn)
 
 
@@ -193,6 +216,79 @@ def _equality_rows(header, m, c, args, d, color, turn):
                 lin.link_W,
                 memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n),
             ),
+        )
+
+
+# ---- tendons
+
+
+@stage
+def linearize_tendons(m, c, args, d):
+    """tendons, anchors, velocities, solved a -> r and its derivatives, Hessians."""
+    rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
+    rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
+    tendon, anchors = (
+        t.tendon_view(rows_m, rows_c, rows_args, rows_d),
+        t.anchor_pose_view(rows_m, rows_c, rows_args, rows_d),
+    )
+    lin, nv = linear_of(m), m[NV]
+    numbers = memory.matrix(memory.address_as(m[TENDON_NUMBERS], float64), 0, tendon.tendon_size.shape[0], 4)
+    sums = tendons.TendonSums(lin.dq, lin.dv, lin.residual, lin.link_W)
+    tendons.begin_tendons(tendon, numbers)
+    if m[TENDON_MAKER] >= 0:
+        _tendon_rows(m, rows_m, rows_c, rows_args, rows_d, numbers)
+    tendons.add_tendons(tendon, numbers, sums)
+
+    tm, tc = memory.address_as(m[TREE_M], int64), memory.address_as(m[TREE_C], float64)
+    td = memory.address_as(m[TREE_D], float64)
+    chain, pos = views.chain_view(tm, tc, td), views.position_view(tm, tc, td)
+    motions = tendons.TendonMotions(
+        chain.dof_parent,
+        chain.link_last,
+        pos.dof_S,
+        views.velocity_view(tm, tc, td).link_V,
+        lin.rate,
+        lin.link_Va,
+        lin.rate_a,
+        memory.vector(memory.address_as(m[START_V], float64), 0, nv),
+        memory.vector(memory.address_as(m[SOLVED], float64), 0, nv),
+    )
+    colors = memory.vector(memory.address_as(m[TENDON_COLORS], int64), 0, m[NLINK])
+    for color in range(m[TENDON_COLOR_COUNT]):
+        _seed_poses(m, anchors.anchor_X, anchors.anchor_link, colors, color)
+        memory.call_stage(m[TENDON_LENGTHS], rows_m, rows_c, rows_args, rows_d)
+        tendons.bend_tendons(motions, tendon, anchors.anchor_link, colors, color, numbers, sums)
+
+
+@inline
+def _tendon_rows(header, m, c, args, d, numbers_io):
+    """Forces of the rows of tendons, and the Hessians of islands with them."""
+    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
+    counter, pair, groups = island.counter, pairs_of(m, c, args, d).ids, grouping_of(header)
+    lin = linear_of(header)
+    for i in range(counter[t.ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
+        # views are cut by the size of the island at hand
+        solution, work = t.solve_view(m, c, args, d), t.work_view(m, c, args, d)
+        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+        load_accelerations(header, n, solution)
+        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
+        memory.call_stage(program[t.FIRST_ROW_LINK + header[TENDON_MAKER]], m, c, args, d)
+        count = counter[t.ROWS]
+        slack, force = work.slack[0], solution.row_force
+        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
+        row_slacks(rows, notes, count, solution.island_a, slack)
+        row_forces(rows, count, slack, force, weight)
+        tendons.add_tendon_rows(
+            t.tendon_view(m, c, args, d),
+            t.member_view(m, c, args, d).dof_column,
+            rows,
+            notes,
+            contacts.SolvedRows(slack, force, weight),
+            count,
+            numbers_io,
+            memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n),
         )
 
 

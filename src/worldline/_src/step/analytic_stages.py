@@ -7,6 +7,7 @@ With r(q, v, u, a) = RNEA(q, v, a) - tau - J^T f = 0 at the accelerations a that
     linearize_dynamics   derivatives of RNEA, the mass matrix                               plain numbers
     linearize_joints     those of tau and of rows of single degrees of freedom, by columns  dual numbers
     linearize_equalities those of J^T f of equalities, by links of one color                  dual numbers
+    linearize_tendons    those of tendons                                                     dual numbers
     displace_bodies      poses of bodies, along six directions                              plain numbers
     linearize_contacts   those of J^T f of contacts                                         dual numbers
     finish_linear        the factors of the Hessian, and of M + h D                         plain numbers
@@ -51,10 +52,12 @@ _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 (NUMBERS, GROUPS, START_V, END_V, SOLVED, ACTIVATED, CONTACT_MAKER, IS_DAMPED) = range(10, 18)
 (NV, NLINK, BIT, WITHOUT, COUNTS, IS_STIFF) = range(18, 24)
 (EQUALITY_MAKER, COLORS, COLOR_COUNT) = range(24, 27)
-HEADER = 27
+(TENDON_MAKER, TENDON_COLORS, TENDON_COLOR_COUNT, TENDON_LENGTHS, TENDON_NUMBERS, HAS_ROWS) = range(27, 33)
+HEADER = 33
 """Integers of the header: addresses of arenas and arrays, plain ones but for ROW_D and CONTACT_DUALS; which
 maker of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced, whether
-contacts obey Coulomb's law; which maker is that of equalities, colors of links and how many there are."""
+contacts obey Coulomb's law; which maker is that of equalities, colors of links and how many there are;
+the same of tendons, with the stage of their lengths and their numbers; whether the step has rows."""
 
 GROUP = 5
 """Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices
@@ -274,7 +277,7 @@ def linearize_joints(m, c, args, d):
     u = views.articulated_view(tm, tc, d).dof_u
     for k in range(nv):
         u[k] = -tau[k]
-    if m[ROW_M] != 0:
+    if m[HAS_ROWS] == 1:
         rows_m, rows_c = memory.address_as(m[ROW_M], int64), memory.constants_like(m[ROW_C], d)
         rows_args, rows_d = memory.address_as(m[ROW_ARGS], int64), memory.address_like(m[ROW_D], d)
         _joint_rows(m, lin, rows_m, rows_c, rows_args, rows_d, views.operand_view(tm, tc, d).v, u)
@@ -311,7 +314,7 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
         load_accelerations(header, n, solution)
         counter[t.ROWS], counter[t.BOUNCED] = 0, 0
         for k in range(counter[t.ROW_STAGES]):
-            if k != header[CONTACT_MAKER] and k != header[EQUALITY_MAKER]:
+            if k != header[CONTACT_MAKER] and k != header[EQUALITY_MAKER] and k != header[TENDON_MAKER]:
                 memory.call_stage(program[t.FIRST_ROW_LINK + k], m, c, args, d)
         count = counter[t.ROWS]
         slack, force = work.slack[0], solution.row_force

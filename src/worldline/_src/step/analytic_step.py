@@ -29,6 +29,7 @@ from worldline._src.kernels.constraints.equality.kinds import JOINT, TENDON
 from worldline._src.kernels.constraints.equality.rows import NO_MOTOR
 from worldline._src.kernels.constraints.tables import BOUNCINESS, HARD, IMPEDANCE, KIND, NUMBER
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
+from worldline._src.kernels.tendons import PULLEY
 from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
 from worldline._src.model.compile import constant_views
 from worldline._src.named_tuple import NamedTuple
@@ -44,8 +45,10 @@ from worldline._src.step.derivative_table import (
     LOCAL_END,
     LOCAL_EQUALITIES,
     LOCAL_JOINTS,
+    LOCAL_TENDONS,
     Form,
     Part,
+    repeated_stages,
     selection,
 )
 from worldline._src.step.derivatives import is_analytic
@@ -55,7 +58,7 @@ from worldline._src.step.step_snapshot import Snapshot
 from worldline._src.step.step_stages import accelerations
 from worldline._src.step.step_table import COLLISION, MULTIBODY, called_stages
 
-_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows", "equality_rows"))
+_MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows", "equality_rows", "tendon_rows"))
 """Makers of rows that have analytic derivatives."""
 
 _OPEN = 1e300
@@ -140,15 +143,29 @@ def _has_plain_equalities(column: Any) -> bool:
     return not ((kind == TENDON) | others | hard).any() and not np.isin(follower, leader).any()
 
 
-def _colors_of(column: Any, nlink: int) -> np.ndarray:
-    """Colors of kernel links such that an equality has links of different colors; -1 without equality."""
+def _colors_of(groups: list[set[int]], nlink: int) -> np.ndarray:
+    """Colors of kernel links such that the links of a group have different ones; -1 for links in none."""
     colors = np.full(nlink, -1, np.int64)
-    pairs = [{int(a), int(b)} for a, b in column.equality_link[column.equality_kind != JOINT].tolist()]
-    for link in sorted(set().union(*pairs) - {0}):
-        near = set().union(*(pair for pair in pairs if link in pair)) - {link}
+    for link in sorted(set().union(*groups) - {0}):
+        near = set().union(*(group for group in groups if link in group)) - {link}
         taken = {int(colors[other]) for other in near}
         colors[link] = next(c for c in range(nlink) if c not in taken)
     return colors
+
+
+def _linked_by_equalities(column: Any) -> list[set[int]]:
+    """Links of both anchors of every equality that has them."""
+    return [set(pair) for pair in column.equality_link[column.equality_kind != JOINT].tolist()]
+
+
+def _linked_by_tendons(column: Any) -> list[set[int]]:
+    """Links that the path of every tendon passes."""
+    links = column.anchor_link
+    side = np.where(column.node_side < 0, column.node_anchor, column.node_side)
+    passed = np.where(
+        (column.node_kind == PULLEY)[:, None], 0, links[np.stack([column.node_anchor, side], 1)]
+    )
+    return [set(passed[first:end].ravel().tolist()) for first, end in column.tendon_path.tolist()]
 
 
 def actuators_of(sim: Simulation) -> np.ndarray | None:
@@ -264,7 +281,7 @@ class AnalyticStep(dual_step.DualStep):
         h, data = self._header, sim.data
         h[s.TREE_M], h[s.TREE_C], h[s.TREE_D] = address_of(index), address_of(constant), address_of(data)
         h[s.NUMBERS], h[s.GROUPS] = address_of(self._numbers), address_of(self._groups)
-        h[s.SOLVED], h[s.CONTACT_MAKER], h[s.EQUALITY_MAKER] = address_of(self._solved), -1, -1
+        h[s.SOLVED], h[[s.CONTACT_MAKER, s.EQUALITY_MAKER, s.TENDON_MAKER]] = address_of(self._solved), -1
         dual = [address_of(x) for x in (h, constant, arguments, self._trees)]
         plain_set = [*dual[:3], address_of(data)]
         self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
@@ -293,20 +310,23 @@ class AnalyticStep(dual_step.DualStep):
         joints += dual_step.dual_calls(LOCAL_JOINTS) + parts[Part.END]
         contacts = parts[Part.CONTACTS]
         self._point_at_rows(sim)
-        has_equalities = h[s.EQUALITY_MAKER] >= 0
-        constants = ["dof_S", "link_origin"] if contacts or has_equalities else []
+        names = {one.stage.name for one in chosen}
+        has_equalities, has_tendons = h[s.EQUALITY_MAKER] >= 0, "tendon_forces" in names
+        constants = ["dof_S", "link_origin"] if contacts or has_equalities or has_tendons else []
         if has_equalities:
-            constants += ["link_V", "link_A", "q"]
+            constants += ["link_V", "link_A"]
             joints.append((dual_step.NUMBERS, address_of(self._solved), self._place("a"), self._nv))
+        constants += ["q"] if has_equalities or has_tendons else []
         for name in constants:
-            # the columns of contacts and equalities are constants
+            # columns are constants to the forces between bodies
             field = sim.field(name) if name != "q" else self.kept[name]
             joints.append((dual_step.NUMBERS, address_of(field), self._place(name), field.size))
         if contacts:
             contacts += dual_step.dual_calls(LOCAL_CONTACTS)
         if has_equalities:
             joints += dual_step.dual_calls(LOCAL_EQUALITIES)
-        names = {one.stage.name for one in chosen}
+        if has_tendons:
+            joints += dual_step.dual_calls(LOCAL_TENDONS)
         h[s.IS_DAMPED] = int("damp_implicitly" in names)
         self._parts = (plain, joints, contacts, dual_step.dual_calls(LOCAL_END))
 
@@ -361,16 +381,26 @@ class AnalyticStep(dual_step.DualStep):
         h, constraints = self._header, sim.constraints
         if constraints is None or self._block is None:
             return
-        if any(stage is solve_islands for stage, _ in sim.schedule):
-            h[s.ROW_M], h[s.ROW_C] = address_of(self._m), address_of(self._block.c)
-            h[s.ROW_ARGS], h[s.ROW_D] = address_of(self._args), address_of(self._rows)
+        nlink, column = sim.model.arenas.sizes["nlink"], constraints.column
+        stages = {stage.name: stage for stage, _ in repeated_stages(sim.schedule)}
+        h[s.HAS_ROWS] = int("solve_islands" in stages)
+        h[s.ROW_M], h[s.ROW_C] = address_of(self._m), address_of(self._block.c)
+        h[s.ROW_ARGS], h[s.ROW_D] = address_of(self._args), address_of(self._rows)
         makers = [row.stage.name for row in called_stages(constraints.step_plan) if row.link is None]
         if "contact_rows" in makers:
             h[s.CONTACT_MAKER] = makers.index("contact_rows")
         if "equality_rows" in makers:
             h[s.EQUALITY_MAKER] = makers.index("equality_rows")
-            self._colors = _colors_of(constraints.column, sim.model.arenas.sizes["nlink"])
+            self._colors = _colors_of(_linked_by_equalities(column), nlink)
             h[s.COLORS], h[s.COLOR_COUNT] = address_of(self._colors), max(self._colors.max() + 1, 1)
+        if "tendon_rows" in makers:
+            h[s.TENDON_MAKER] = makers.index("tendon_rows")
+        if "tendon_lengths" in stages:
+            self._tendon_colors = _colors_of(_linked_by_tendons(column), nlink)
+            self._tendons = np.zeros((len(column.tendon_size), 4))
+            h[s.TENDON_COLORS], h[s.TENDON_NUMBERS] = map(address_of, (self._tendon_colors, self._tendons))
+            h[s.TENDON_COLOR_COUNT] = self._tendon_colors.max() + 1
+            h[s.TENDON_LENGTHS] = self._address(stages["tendon_lengths"])
         if constraints.collision is not None:
             h[s.CONTACT_M], h[s.CONTACT_D] = (
                 address_of(constraints.collision.m),

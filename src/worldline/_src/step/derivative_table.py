@@ -85,7 +85,7 @@ DERIVED: dict[str, Derived] = {
     **dict.fromkeys(
         (
             *("positions", "link_velocities", "center_forces", "collision_poses"),
-            *("anchor_poses", "semi_implicit_euler", "count_step"),
+            *("anchor_poses", "tendon_lengths", "tendon_forces", "semi_implicit_euler", "count_step"),
         ),
         Derived(part=Part.REPEATED),
     ),
@@ -139,9 +139,10 @@ LOCAL_BEGIN: Calls = ((local.linearize_dynamics, PLAIN_LINEAR),)
 LOCAL_JOINTS: Calls = ((local.linearize_joints, LINEAR),)
 LOCAL_CONTACTS: Calls = ((local_rows.linearize_contacts, LINEAR),)
 LOCAL_EQUALITIES: Calls = ((local_rows.linearize_equalities, LINEAR),)
+LOCAL_TENDONS: Calls = ((local_rows.linearize_tendons, LINEAR),)
 LOCAL_END: Calls = ((local.finish_linear, PLAIN_LINEAR),)
 """Stages of the form LOCAL between its parts: before joints, after joints, after contacts, for equalities,
-at the end."""
+for tendons, at the end."""
 
 
 class Selected(NamedTuple):
@@ -187,5 +188,5 @@ def selection(schedule: Iterable[tuple[Stage, int]], form: Form) -> list[Selecte
 def stages_in_duals() -> list[Stage]:
     """Stages of derivatives in dual numbers that are no stages of the step."""
     listed = [entry.inverse for entry in DERIVED.values() if entry.inverse]
-    listed += [LOCAL_JOINTS, LOCAL_EQUALITIES, LOCAL_CONTACTS]
+    listed += [LOCAL_JOINTS, LOCAL_EQUALITIES, LOCAL_TENDONS, LOCAL_CONTACTS]
     return [*(stage for calls in listed for stage, _ in calls), *INSTEAD.values()]
