@@ -229,9 +229,8 @@ def test_ellipsoids_side_by_side_have_the_depth_of_their_axes(size, depth):
     for _ in range(2):
         group.add(CollisionShape.ellipsoid(size))
     turn = Rotation.from_rotvec([0.3, -1.1, 0.7])
-    group.poses = np.array(
-        [[0.1, 0.2, 0.3, *turn.as_quat()], [*(turn.apply(offset) + (0.1, 0.2, 0.3)), *turn.as_quat()]]
-    )
+    start = np.array([0.1, 0.2, 0.3])
+    group.poses = np.array([[*p, *turn.as_quat()] for p in (start, start + turn.apply(offset))])
     answer = DETECTOR.distances(group, np.array([[0, 1]]))
     assert answer.distance[0] == pytest.approx(-min(depth, size[0]), abs=1e-14)
     assert answer.normal[0] == pytest.approx(turn.apply((1.0, 0.0, 0.0)), abs=1e-9)
