@@ -208,3 +208,56 @@ def test_worlds_without_the_compiler(script, tmp_path):
     is saved for them must not take the place of the arenas in the list of known addresses."""
     compiled, plain = both_ways(script, tmp_path)
     np.testing.assert_allclose(plain, compiled, rtol=0, atol=1e-9)
+
+
+GOLDEN = """
+from golden_scenes import SCENES
+
+steps = 0
+for name, make in SCENES.items():
+    # heaps take minutes, and there are no lanes
+    if "heap" not in name and "lanes" not in name:
+        world = make()
+        world.step(n=2)
+        steps += 2
+        if len(world.sensors):
+            world.sensors.values
+print(steps)
+"""
+
+
+def test_no_kernel_counts_an_index_from_the_end():
+    # compiled kernels would read what is in memory before an array; plain Python refuses it
+    path = os.pathsep.join([str(Path(__file__).parent / "golden"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", GOLDEN],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 60
+
+
+def test_arrays_of_kernels_have_no_index_from_the_end():
+    script = """
+from worldline._src.scalar.memory import matrix, vector
+from worldline._src.spatial.vec3 import load_three
+import numpy as np
+
+rows = matrix(np.arange(12.0), 3, 3, 3)
+assert load_three(rows[0], 0) == (3.0, 4.0, 5.0)
+assert rows[-1, -1] == 11.0, "functions of users may"
+try:
+    load_three(vector(np.arange(12.0), 3, 9), -2)
+except IndexError as error:
+    assert "-2" in str(error), error
+else:
+    raise AssertionError("not refused")
+"""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

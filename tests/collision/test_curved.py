@@ -216,3 +216,34 @@ def test_a_turned_box_near_a_curved_shape_is_not_left_out():
         assert (len(contacts) > 0) == (gap < 0.0)
         if contacts:
             assert max(contact.depth for contact in contacts) == pytest.approx(1e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "size", [(0.4, 0.4, 0.4), (0.4, 0.4001, 0.4), (0.2, 0.5, 0.6), (0.03, 0.4, 0.5)], ids=str
+)
+@pytest.mark.parametrize("depth", [1e-9, 1e-4, 0.01, 0.05])
+def test_ellipsoids_side_by_side_have_the_depth_of_their_axes(size, depth):
+    # of two that are pushed together along their least axis, by symmetry; shallow and deeper than their cores
+    offset = np.array([2.0 * size[0] - min(depth, size[0]), 0.0, 0.0])
+    group = DETECTOR.create_group()
+    for _ in range(2):
+        group.add(CollisionShape.ellipsoid(size))
+    turn = Rotation.from_rotvec([0.3, -1.1, 0.7])
+    start = np.array([0.1, 0.2, 0.3])
+    group.poses = np.array([[*p, *turn.as_quat()] for p in (start, start + turn.apply(offset))])
+    answer = DETECTOR.distances(group, np.array([[0, 1]]))
+    assert answer.distance[0] == pytest.approx(-min(depth, size[0]), abs=1e-14)
+    assert answer.normal[0] == pytest.approx(turn.apply((1.0, 0.0, 0.0)), abs=1e-9)
+
+
+@pytest.mark.parametrize("kinds", CURVED, ids="-".join)
+def test_an_answer_does_not_depend_on_the_pairs_before(kinds):
+    poses, answer = found(kinds, spread=0.7, count=40)
+    for k in range(0, 40, 3):
+        group = DETECTOR.create_group()
+        group.add(SHAPES[kinds[0]][0])
+        group.add(SHAPES[kinds[1]][0])
+        group.poses = poses[k]
+        alone = DETECTOR.distances(group, np.array([[0, 1]]))
+        assert alone.distance[0] == answer.distance[k]
+        assert np.array_equal(alone.normal[0], answer.normal[k])

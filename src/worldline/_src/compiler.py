@@ -190,17 +190,32 @@ def _machine() -> _Machine:
     return _Machine("worldline")
 
 
+_OWN = "_ZN9worldline"
+"""How symbols of functions of this package begin."""
+_usual_index = arrayobj.fix_integer_index
+
+
+def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """An index of an array. Of those that kernels of this package compute, none counts from the end.
+
+    Finding out costs as much as the access itself, an eighth of a step. Functions of users may count so.
+    """
+    if not kind.signed or isinstance(index, ir.Constant) or not builder.function.name.startswith(_OWN):
+        return _usual_index(context, builder, kind, index, size)
+    return context.cast(builder, index, kind, types.intp)
+
+
 @contextlib.contextmanager
 def _units_alone() -> Iterator[_Machine]:
     """Make machine code of units alone, while whatever else uses the compiler waits."""
     with global_compiler_lock:
         context: Any = cpu_target.target_context
         machine, usual = _machine(), context._internal_codegen
-        context._internal_codegen = machine
+        context._internal_codegen, arrayobj.fix_integer_index = machine, _index
         try:
             yield machine
         finally:
-            context._internal_codegen = usual
+            context._internal_codegen, arrayobj.fix_integer_index = usual, _usual_index
 
 
 # ---- functions that Python calls

@@ -9,22 +9,48 @@ arrays and the views are slices of them; compiled forms are in `lowering/memory.
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 from numpy.typing import DTypeLike
 
 from worldline._src.jit import DISABLED
 
 
+class _FromStart(np.ndarray):
+    """An array as plain Python, without what kernels of this package do not have: indices from the end.
+
+    Compiled, they would reach what is in memory before the array (`compiler.py`).
+    """
+
+    def __getitem__(self, key):
+        _require_from_start(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        _require_from_start(key)
+        super().__setitem__(key, value)
+
+
+def _require_from_start(key):
+    for k in key if isinstance(key, tuple) else (key,):
+        if isinstance(k, int | np.integer) and k < 0:
+            # functions of users may count from the end
+            if sys._getframe(2).f_globals.get("__name__", "").startswith("worldline."):
+                raise IndexError(f"an array of a kernel has no index {k}: compiled ones count from the start")
+
+
 def vector(arena, offset, count):
     """The `count` elements from `offset` on, as a 1-D array."""
-    return arena[offset : offset + count]
+    made = arena[offset : offset + count]
+    return made.view(_FromStart) if DISABLED else made
 
 
 def matrix(arena, offset, rows, columns):
     """`rows * columns` elements from `offset` on, as a 2-D array."""
     # a matrix with a capacity has rows past the end of its arena that no stage looks at
     rows = min(rows, (arena.size - offset) // max(columns, 1))
-    return arena[offset : offset + rows * columns].reshape(rows, columns)
+    return vector(arena, offset, rows * columns).reshape(rows, columns)
 
 
 def shared_vector(arena, offset, count):

@@ -50,8 +50,8 @@ _PROVEN, _PROVEN_DEEP = 1.0e-13, 1.0e-8
 _NEARLY, _NEARLY_DEEP = 1.0e-6, 1.0e-6
 """The same for curved shapes, where Newton's method finds the rest."""
 _COARSE_DEEP, _COARSE_SMOOTH = 1.0e-4, 1.0e-3
-"""Where EPA ends first for curved shapes, and for two ellipsoids, which have no edges: a polytope coarse as this
-nearly always proves where the least penetration is, which Newton's method then finds."""
+"""Where EPA ends first for curved shapes, and for two ellipsoids, which have no edges: a polytope coarse as
+this nearly always proves where the least penetration is, which Newton's method then finds."""
 _POLISH = 32
 """Steps of polishing, at most."""
 _CLEAR = 1.0e-3

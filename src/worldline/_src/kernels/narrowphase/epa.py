@@ -4,7 +4,8 @@
 
 Grows a polytope inside A - B from the simplex that GJK ended with, always at the face closest to the origin,
 until the support plane shows that this face is on the boundary. Faces are searched one by one: there are at
-most 252. A flat difference (a point in a triangle) has depth zero along its normal.
+most 252. Rows of the work space are arrays of their own, whose indices the compiler knows. A flat difference
+(a point in a triangle) has depth zero along its normal.
 """
 
 from __future__ import annotations
@@ -28,17 +29,19 @@ from worldline._src.kernels.narrowphase.links import (
 )
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
 from worldline._src.kernels.narrowphase.values import TINY, Closest, across, add_scaled, negative
+from worldline._src.scalar.memory import pointer, vector
 from worldline._src.scalar.ops import sqrt
-from worldline._src.spatial.vec3 import Vec3, cross, dot, load_three, scale, store_three, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_three, scale, store_three, sub
 
 MAX_POINTS = 128
 _MAX_FACES = 254
 FACE_COUNT, _POINT_COUNT, _BEST_FACE, _CORNERS, _FOOT = 50, 51, 52, 53, 56
 """Where the polytope is left in the work space: the number of its faces, zero for none and -1 where rounding
-opened it; that of its points; the face closest to the origin; corners and height of the one that was found."""
+opened it; that of its points; the face closest to the origin; corners and height of the one found."""
 _POINT = 64
 _FACE = _POINT + 9 * MAX_POINTS
 _EDGE = 3 * 256
+_GONE = _EDGE + 2 * 256
 _FLAT = 1.0e-11
 """Thickness over extent of A - B below which it counts as flat."""
 
@@ -51,14 +54,15 @@ def _support(A, B, R, p, hulls, work, d):
 
 @inline
 def _load_point(work, k):
-    return load_three(work, _POINT + 9 * k)
+    return load_three(vector(pointer(work), _POINT + 9 * k, 9), 0)
 
 
 @inline
 def _add_point(work, k, a, b):
-    store_three(work, _POINT + 9 * k, sub(a, b))
-    store_three(work, _POINT + 9 * k + 3, a)
-    store_three(work, _POINT + 9 * k + 6, b)
+    row = vector(pointer(work), _POINT + 9 * k, 9)
+    store_three(row, 0, sub(a, b))
+    store_three(row, 3, a)
+    store_three(row, 6, b)
 
 
 @inline
@@ -72,14 +76,15 @@ def _add_face(work, iwork, f, i, j, k):
     u, v = sub(_load_point(work, j), a), sub(_load_point(work, k), a)
     n = cross(u, v)
     n2 = dot(n, n)
-    iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2] = i, j, k
+    corners, row = vector(pointer(iwork), 3 * f, 3), vector(pointer(work), _FACE + 4 * f, 4)
+    corners[0], corners[1], corners[2] = i, j, k
     if n2 <= 1e-26 * dot(u, u) * dot(v, v) or n2 < TINY:
-        store_three(work, _FACE + 4 * f, Vec3(0.0, 0.0, 0.0))
-        work[_FACE + 4 * f + 3] = 1e300
+        store_three(row, 0, Vec3(0.0, 0.0, 0.0))
+        row[3] = 1e300
         return
     n = scale(n, 1.0 / sqrt(n2))
-    store_three(work, _FACE + 4 * f, n)
-    work[_FACE + 4 * f + 3] = dot(n, a)
+    store_three(row, 0, n)
+    row[3] = dot(n, a)
 
 
 @outline
@@ -169,13 +174,13 @@ def _first_tetrahedron(A, B, R, p, hulls, work, n, extent):
 def _add_edge(iwork, count, i, j):
     """Keep the edge i-j unless its other direction is there: then it is not on the rim."""
     for k in range(count):
-        if iwork[_EDGE + 2 * k] == j and iwork[_EDGE + 2 * k + 1] == i:
-            count -= 1
-            iwork[_EDGE + 2 * k] = iwork[_EDGE + 2 * count]
-            iwork[_EDGE + 2 * k + 1] = iwork[_EDGE + 2 * count + 1]
-            return count
-    iwork[_EDGE + 2 * count] = i
-    iwork[_EDGE + 2 * count + 1] = j
+        ends = vector(pointer(iwork), _EDGE + 2 * k, 2)
+        if ends[0] == j and ends[1] == i:
+            last = vector(pointer(iwork), _EDGE + 2 * count - 2, 2)
+            ends[0], ends[1] = last[0], last[1]
+            return count - 1
+    ends = vector(pointer(iwork), _EDGE + 2 * count, 2)
+    ends[0], ends[1] = i, j
     return count + 1
 
 
@@ -185,33 +190,44 @@ def _open_faces(work, iwork, faces, w, slack):
 
     Returns how many are left, the closest of them to the origin (-1 without any) and edges of the rim.
     """
-    edges, best, least = 0, -1, 1e301
-    f = 0
-    while f < faces:
-        n, height = load_three(work, _FACE + 4 * f), work[_FACE + 4 * f + 3]
-        if dot(n, w) - height > slack and edges < 250:
-            i, j, k = iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2]
+    gone = vector(pointer(iwork), _GONE, 256)
+    edges, count, best, least = 0, 0, -1, 1e301
+    for f in range(faces):
+        row = vector(pointer(work), _FACE + 4 * f, 4)
+        height = row[3]
+        # n . w > h
+        if row[0] * w.x + row[1] * w.y + row[2] * w.z - height > slack and edges < 250:
+            corners = vector(pointer(iwork), 3 * f, 3)
+            i, j, k = corners[0], corners[1], corners[2]
             edges = _add_edge(iwork, edges, i, j)
             edges = _add_edge(iwork, edges, j, k)
             edges = _add_edge(iwork, edges, k, i)
-            faces -= 1
-            for e in range(3):
-                iwork[3 * f + e] = iwork[3 * faces + e]
-            for e in range(4):
-                work[_FACE + 4 * f + e] = work[_FACE + 4 * faces + e]
-        else:
-            if height < least:
-                best, least = f, height
-            f += 1
+            gone[count] = f
+            count += 1
+        elif height < least:
+            best, least = f, height
+    # from the last on, so that the face that fills a gap stays
+    for g in range(count):
+        f = gone[count - 1 - g]
+        faces -= 1
+        row, last = vector(pointer(work), _FACE + 4 * f, 4), vector(pointer(work), _FACE + 4 * faces, 4)
+        corners, ends = vector(pointer(iwork), 3 * f, 3), vector(pointer(iwork), 3 * faces, 3)
+        for e in range(4):
+            row[e] = last[e]
+        for e in range(3):
+            corners[e] = ends[e]
+        best = f if best == faces else best
     return faces, best, edges
 
 
 @inline
 def _closest_face(work, best, start, faces):
     """The face closest to the origin of those from `start` on and `best`, if that is one."""
+    least = vector(pointer(work), _FACE + 4 * best, 4)[3] if best >= 0 else 1e301
     for f in range(start, faces):
-        if best < 0 or work[_FACE + 4 * f + 3] < work[_FACE + 4 * best + 3]:
-            best = f
+        height = vector(pointer(work), _FACE + 4 * f, 4)[3]
+        if height < least:
+            best, least = f, height
     return best
 
 
@@ -258,8 +274,8 @@ def epa(hulls, space_io):
         depth, normal = 1e300, Vec3(0.0, 0.0, 1.0)
     slack, tolerance = 1e-15 * extent, load_depth_tolerance(work)
     for _ in range(MAX_POINTS):
-        normal_f = load_three(work, _FACE + 4 * best)
-        height = work[_FACE + 4 * best + 3]
+        face = vector(pointer(work), _FACE + 4 * best, 4)
+        normal_f, height = load_three(face, 0), face[3]
         a, b = _support(A, B, R, p, hulls, work, normal_f)
         w = sub(a, b)
         reach = dot(normal_f, w)
@@ -268,7 +284,8 @@ def epa(hulls, space_io):
         proven = reach - height <= tolerance * extent
         if reach < depth or (proven and reach <= depth + 1e-9 * extent):
             depth, normal, foot = reach, normal_f, height
-            i, j, k = iwork[3 * best], iwork[3 * best + 1], iwork[3 * best + 2]
+            corners = vector(pointer(iwork), 3 * best, 3)
+            i, j, k = corners[0], corners[1], corners[2]
         if proven or points == MAX_POINTS:
             break
         left, best, edges = _open_faces(work, iwork, faces, w, slack)
@@ -278,7 +295,8 @@ def epa(hulls, space_io):
             break
         _add_point(work, points, a, b)
         for e in range(edges):
-            _add_face(work, iwork, left + e, iwork[_EDGE + 2 * e], iwork[_EDGE + 2 * e + 1], points)
+            ends = vector(pointer(iwork), _EDGE + 2 * e, 2)
+            _add_face(work, iwork, left + e, ends[0], ends[1], points)
         faces = left + edges
         best = _closest_face(work, best, left, faces)
         points += 1
@@ -302,8 +320,8 @@ def is_least(work, n, depth, beside):
     """
     least = 1e300 if work[FACE_COUNT] >= 0.0 else -1e300
     for f in range(int(work[FACE_COUNT])):
-        away = dot(load_three(work, _FACE + 4 * f), n) < beside
-        height = work[_FACE + 4 * f + 3]
+        face = vector(pointer(work), _FACE + 4 * f, 4)
+        away, height = dot(load_three(face, 0), n) < beside, face[3]
         least = height if away and height < least else least
     return least >= depth
 
@@ -311,13 +329,11 @@ def is_least(work, n, depth, beside):
 @inline
 def _face_points(work, i, j, k, n, height):
     """Points of A and B that meet at the point of a face, by its corners, closest to the origin."""
-    i, j, k = 9 * i, 9 * j, 9 * k
     shift = scale(n, -height)
     u, v, w = triangle_weights(
-        add_scaled(load_three(work, _POINT + i), shift, 1.0),
-        add_scaled(load_three(work, _POINT + j), shift, 1.0),
-        add_scaled(load_three(work, _POINT + k), shift, 1.0),
+        add(_load_point(work, i), shift), add(_load_point(work, j), shift), add(_load_point(work, k), shift)
     )
+    i, j, k = 9 * i, 9 * j, 9 * k
     a = _POINT + 3
     point_a = Vec3(
         u * work[a + i] + v * work[a + j] + w * work[a + k],

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Support mapping: the farthest point of a convex shape in a direction.
 
-Spheres and capsules are their core, a point or a segment, and a radius that is added afterwards: distances
-to them are exact. So are ellipsoids: a ball that rolls inside of one is no larger than its least radius of
+Spheres and capsules are their core, a point or a segment, and a radius that is added afterwards: distances to
+them are exact. So are ellipsoids: a ball that rolls inside of one is no larger than its least radius of
 curvature, and the core is what remains without that ball [Schneider 2014, Convex Bodies, 3.2]. Ellipsoids
-that penetrate by less than the radii have cores apart, whose closest points are the deepest. A few loose vertices (a triangle, a prism of a height field) lie in the work space.
+that penetrate by less than the radii have cores apart, whose closest points are the deepest. A few loose
+vertices (a triangle, a prism of a height field) lie in the work space.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ CLIMB = 32
 
 
 _ROLLING = 0.9
-"""Share of an ellipsoid's least radius of curvature that is its radius; the core stays larger than rounding."""
+"""Share of an ellipsoid's least radius of curvature that is its radius; cores stay larger than rounding."""
 
 
 class Convex(NamedTuple):
