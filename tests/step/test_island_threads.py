@@ -206,7 +206,7 @@ def _written(world: sx.World, seed: int) -> list[dict[str, set[int]]]:
 def test_islands_share_no_element_but_scratch(name):
     """What two islands of a step write to is scratch or a counter, of which every thread has its own."""
     world = SCENES[name]()
-    world.step(20)
+    world.step(80)
     block = _rows(world).block
     own: dict[str, set[int]] = {
         "rows 0": set(range(len(block.m))),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from worldline._src.step.simulation import Simulation
 
 _SCRATCH = (
-    *(t.RowView, t.RowNoteView, t.PgsView, t.PgsBodyView, t.PgsWorkView, t.PgsBounceView, t.BoxedView),
+    *(t.RowView, t.RowNoteView, t.PgsView, t.PgsWorkView, t.PgsBounceView, t.BoxedView),
     *(t.SolveView, t.BounceView, t.SlipView, t.SweepView, t.MotionView, t.WorkView),
     *(t.BodyTreeView, t.PairBlockView, t.BodyFactorView),
 )
