@@ -29,8 +29,8 @@ refresh_poses semi_implicit_euler accelerations drive_forces no_wrenches link_ve
 """.split()
 """Stages of the first world, from the last it needs to the first: other processors meet this one half-way."""
 STAGES = """
-solve_rows solve_free_bodies contact_rows solve_islands check_islands solve_velocities limit_rows
-limit_energy damp_implicitly find_islands begin_rows check_contacts log_contacts guess_from_last
+solve_rows solve_free_bodies contact_rows solve_next_island solve_islands check_islands solve_velocities
+limit_rows limit_energy damp_implicitly find_islands begin_rows check_contacts log_contacts guess_from_last
 gather_mass mass_of_island mass_of_trees correct_positions keep_smooth actuator_forces
 add_passive_forces subtract_passive_forces spring_displacements compensate_gravity center_forces
 mass_matrix composites inverse_dynamics forward_dynamics body_poses com_position total_momentum

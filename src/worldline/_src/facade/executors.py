@@ -3,14 +3,16 @@
 """Executors of task graphs, and profiles of their runs.
 
 The sequential executor is the reference. The parallel one does what does not wait for anything on several
-threads: compiled code runs beside other compiled code, so Worlds step at the same time. Results do not depend
-on the executor, because a World is only ever touched by one worker.
+threads: compiled code runs beside other compiled code, so Worlds step at the same time. A World that is
+stepped alone has its islands solved by all threads. Results do not depend on the executor: of what several
+threads work on, no part depends on another.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
@@ -21,6 +23,7 @@ from worldline._src.facade import values
 from worldline._src.facade.closing import Closing
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import kind_named
+from worldline._src.helpers import DISABLED
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from worldline._src.facade.world_runtime import WorldRuntime as World
+    from worldline._src.step.island_helpers import IslandCrew
 
 
 class _Node(NamedTuple):
@@ -176,8 +180,8 @@ class ParallelExecutor(ComputeExecutor, Closing):
 
     Args:
         worker_count: threads; one for each usable processor when None.
-        inline_threshold: graphs with fewer nodes than this run on the caller's thread, where handing them
-            over would cost more than it gains.
+        inline_threshold: graphs with fewer nodes than this, and steps of one World with fewer islands, run on
+            the caller's thread, where handing them over would cost more than it gains.
 
     Use it as a context manager, or call `close`, to end its threads. One thread at a time may use it. In a
     forked process it starts threads of its own.
@@ -196,6 +200,8 @@ class ParallelExecutor(ComputeExecutor, Closing):
         self._numbers: dict[int, int] = {}
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
+        self._crew: IslandCrew | None = None
+        self._sharing = threading.Lock()
         self._process = os.getpid()
 
     @property
@@ -205,7 +211,7 @@ class ParallelExecutor(ComputeExecutor, Closing):
 
     @property
     def inline_threshold(self) -> int:
-        """Graphs with fewer nodes than this run on the caller's thread."""
+        """Graphs with fewer nodes, and steps of one World with fewer islands, run on the caller's thread."""
         return self._threshold
 
     @inline_threshold.setter
@@ -266,6 +272,10 @@ class ParallelExecutor(ComputeExecutor, Closing):
     def step(self, worlds: World | Sequence[World], n: int = 1) -> ComputeExecutionProfile:
         """Let all Worlds make `n` steps, several at a time; each has the bits it would have alone.
 
+        Of one World the islands of every step are solved by all threads. What a step does beside that is done
+        by the caller's thread, as are steps with fewer islands than `inline_threshold`, steps of a World with
+        kinematic trees, which may touch several islands, and those of the fixed layout, which has no islands.
+
         Example:
             >>> from worldline import simulation as sx
             >>> worlds = [sx.World() for _ in range(4)]
@@ -274,10 +284,28 @@ class ParallelExecutor(ComputeExecutor, Closing):
             >>> [world.frame for world in worlds], len(profile.nodes)
             ([10, 10, 10, 10], 4)
         """
-        return self.run(_stepping(worlds, n))
+        return self.run(_stepping(worlds, n, self._share))
+
+    def _share(self, world: World, n: int) -> None:
+        """Steps of one World, whose islands all threads solve."""
+        if not n or self._workers == 1 or DISABLED or not self._sharing.acquire(blocking=False):
+            world.step(n)
+            return
+        try:
+            if self._crew is None or self._crew.process != os.getpid():
+                from worldline._src.step.island_helpers import IslandCrew
+
+                self._crew = IslandCrew(self._workers - 1)
+                weakref.finalize(self, self._crew.close)
+            world._inspection.step_shared(self._crew, n, self._threshold)
+        finally:
+            self._sharing.release()
 
     def close(self) -> None:
         """End the threads; the executor may be used again, which starts new ones."""
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
         if self._pool is not None:
             if self._process == os.getpid():
                 self._pool.shutdown()
@@ -321,8 +349,13 @@ def require_executor(value: object) -> ComputeExecutor:
     return value
 
 
-def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
-    """One node a World; what may compile or raise for another reason than motion happens here, in order."""
+def _stepping(
+    worlds: World | Sequence[World], n: int, share: Callable[[World, int], None] | None = None
+) -> ComputeGraph:
+    """One node a World; what may compile or raise for another reason than motion happens here, in order.
+
+    share: makes the steps of a World that is alone.
+    """
     kind = kind_named("World")
     alone = isinstance(worlds, kind)
     chosen = cast("list[World]", [worlds] if alone else values.several(worlds, "worlds"))
@@ -338,5 +371,8 @@ def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
         world._require_idle()
         if count:
             world._ready()
-        graph.add(f"world_{k}", lambda w=world: w.step(count))
+        if share is not None and len(chosen) == 1:
+            graph.add(f"world_{k}", lambda w=world: share(w, count))
+        else:
+            graph.add(f"world_{k}", lambda w=world: w.step(count))
     return graph

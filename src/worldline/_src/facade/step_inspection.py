@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,7 @@ from worldline._src.step.step_table import MULTIBODY
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world_runtime import WorldRuntime
+    from worldline._src.step.island_helpers import IslandCrew
 
 
 class WorldMemoryDiagnostics(NamedTuple):
@@ -34,7 +37,7 @@ class WorldMemoryDiagnostics(NamedTuple):
     state_bytes: int
     """State and what is computed from it."""
     constraint_bytes: int
-    """Rows, laws and the solver's work."""
+    """Rows, laws and the solver's work, of every thread that solves islands."""
     collision_bytes: int
     """Shapes, boxes, pairs and contacts."""
     recording_bytes: int
@@ -68,18 +71,35 @@ class StepInspection:
             if not before and options.profile:
                 self.step_profiling_enabled = False
 
-    def step_recorded(self, runtime: Runtime, n: int) -> None:
-        """Steps that leave a frame each, between which this thread reads."""
-        world = self._world
+    @contextmanager
+    def _stepping(self, runtime: Runtime) -> Generator[None]:
+        """A block that steps; what leaves a frame of each step reads between them."""
         guard = runtime.guard
         guard.take()
-        world._require_current(runtime)
-        guard.adopt()
+        self._world._require_current(runtime)
         try:
-            assert world._recorder is not None
-            world._recorder._step(runtime, n)
+            if self._world._recorder is not None:
+                guard.adopt()
+            yield
         finally:
             guard.end()
+
+    def step_recorded(self, runtime: Runtime, n: int) -> None:
+        """Steps that leave a frame each."""
+        with self._stepping(runtime):
+            assert self._world._recorder is not None
+            self._world._recorder._step(runtime, n)
+
+    def step_shared(self, crew: IslandCrew, n: int, least: int) -> None:
+        """Steps whose islands, where there are `least` of them, are solved by the threads of a crew too."""
+        world = self._world
+        runtime = world._ready()
+        world._begin_call(runtime)
+        with self._stepping(runtime), crew.sharing(runtime.sim, least):
+            if world._recorder is not None:
+                world._recorder._step(runtime, n)
+            else:
+                runtime.step(n)
 
     def sync(
         self,
@@ -175,6 +195,8 @@ class StepInspection:
         if constraints is not None:
             block = constraints.block
             rows = block.nbytes
+            if runtime.sim.helper_memory is not None:
+                rows += runtime.sim.helper_memory.nbytes
             if constraints.collision is not None:
                 found = constraints.collision
                 collision = sum(x.nbytes for x in (found.m, found.c, found.args, found.d))

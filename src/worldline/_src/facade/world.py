@@ -525,8 +525,8 @@ class World(KnownNames):
 
         Args:
             n: number of steps.
-            executor: who does the work, before `n` or by name; this thread when None. Steps of one World are
-                a chain, so an executor pays when it steps several: `executor.step`.
+            executor: who does the work, before `n` or by name; this thread when None. A `ParallelExecutor`
+                solves independent islands on several threads; see its `step`.
             options: the number of steps and more as one value; `n` must then be left out.
         """
         if given:

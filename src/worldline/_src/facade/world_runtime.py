@@ -36,6 +36,7 @@ class WorldRuntime(Protocol):
     _compiling: threading.Lock
     _carried: Snapshot | None
     """State of the last runtime, for the next."""
+    _inspection: Any
     _cloned: Runtime | None
     """Runtime of the World that this one is a clone of, until it is compiled."""
 

@@ -115,6 +115,27 @@ def call_stage(address, m, c, args, d):
     address(m, c, args, d)
 
 
+def atomic_load(array, k):
+    """Element `k` of an array of int64 that other threads write."""
+    return array[k]
+
+
+def atomic_store(array, k, value):
+    """Write element `k` of an array of int64 that other threads read; they see what was written before."""
+    array[k] = value
+
+
+def atomic_add(array, k, value):
+    """Add to element `k` of an array of int64 that other threads add to; returns what it was before."""
+    before = array[k]
+    array[k] = before + value
+    return before
+
+
+def wait_a_moment():
+    """Tell the processor that this thread waits for another: the other one goes first where both share it."""
+
+
 def gather_block(lanes, at, array, start, stride):
     """Move a square block from one row per world into lanes; compiled code only.
 

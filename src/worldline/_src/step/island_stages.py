@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stages that find islands and solve them one after the other.
+"""The stages that find islands and solve them, one by one or on several threads (`island_sharing.py`).
 
-`solve_islands` calls the stages of an island through their addresses: those that make its rows, the mass
+`solve_next_island` calls the stages of an island through their addresses: those that make its rows, the mass
 matrix when there are rows at all, and the solver. For the stages of an island the sizes of its arrays are
 those of the island; see `kernels/constraints/tables.py`.
 """
@@ -37,6 +37,7 @@ from worldline._src.model.views import (
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import call_stage
 from worldline._src.step.constraint_operands import constraint_stage
+from worldline._src.step.island_sharing import are_shared, share_islands
 from worldline._src.step.reaching import contacts_of, pairs_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = (
@@ -279,91 +280,110 @@ def find_islands(m, c, args, d):
     islands.find_islands(pair, count, island)
 
 
+@inline
+def _rest_asleep(m, c, args, d, pair, island):
+    """Islands that sleep stay at rest; which ones depends on none that is solved."""
+    tm, tc, td = trees_of(args, d)
+    operands, sleep = operand_view(tm, tc, td), r.sleep_view(m, c, args, d)
+    v = operands.v
+    for i in range(island.counter[r.ISLANDS]):
+        islands.open_island(pair, i, island)
+        if sleeping.is_asleep(island, island.body_tree, island.tree_prescribed, pair, v, sleep):
+            island.island_asleep[i] = 1
+            sleeping.rest(island, sleep.tree_dof, v, operands.a)
+            if args[r.COLLISION_M] != 0:
+                force = r.record_view(m, c, args, d).contact_force
+                frames, memory = r.contact_frame_view(m, c, args, d), r.contact_memory_view(m, c, args, d)
+                sleeping.keep_forces(contacts_of(args, d), island, memory, frames, force)
+
+
 @stage
 def solve_islands(m, c, args, d):
-    """islands, v -> a with constraints: the rows of each island are made and solved before the next."""
+    """islands, v -> a with constraints: islands that are awake, on several threads if asked for."""
+    program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
+    counter, pair = island.counter, pairs_of(m, c, args, d).ids
+    for k in range(r.BY_NEWTON, r.BY_PIVOTING + 1):
+        counter[k] = 0
+    for t in range(island.tree_closed.shape[0]):
+        island.tree_closed[t], island.island_asleep[t] = 0, 0
+    if r.link_view(m, c, args, d).option[r.QUIET_TIME] < _NEVER:
+        _rest_asleep(m, c, args, d, pair, island)
+    if are_shared(args, island):
+        share_islands(m, c, args, d)
+    else:
+        for i in range(counter[r.ISLANDS]):
+            counter[r.ISLAND] = i
+            call_linked(program[r.ISLAND_LINK], m, c, args, d)
+    counter[r.CONVERGED] = 1 if counter[r.UNCONVERGED] == 0 else 0
+
+
+@stage
+def solve_next_island(m, c, args, d):
+    """island, v -> a with constraints: its rows are made and solved."""
     tm, tc, td = trees_of(args, d)
     program, island = r.program_view(m, c, args, d).program, r.island_view(m, c, args, d)
     v = operand_view(tm, tc, td).v
     free_link, option = r.pgs_work_view(m, c, args, d).tree_link, r.link_view(m, c, args, d).option
     counter, pair = island.counter, pairs_of(m, c, args, d).ids
-    sleep, sleeps = r.sleep_view(m, c, args, d), option[r.QUIET_TIME] < _NEVER
-    split = r.split_view(m, c, args, d)
-    for k in range(r.BY_NEWTON, r.BY_PIVOTING + 1):
-        counter[k] = 0
-    for t in range(island.tree_closed.shape[0]):
-        island.tree_closed[t] = 0
-    for i in range(counter[r.ISLANDS]):
-        n = islands.open_island(pair, i, island)
-        args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
-        # views are cut by the size of the island at hand
-        motion = r.motion_view(m, c, args, d)
-        for j in range(n):
-            motion.island_v[j] = v[motion.column_dof[j]]
-        counter[r.ROWS], counter[r.BOUNCED] = 0, 0
-        tree = island.island_tree[counter[r.TREE_FIRST]]
-        option[r.SHARE] = split.tree_share[tree] if option[r.SOLVE_PASS] == POSITION_PASS else 1.0
-        option[r.RECOVERY_SPEED] = split.tree_recovery[tree]
-        option[r.FRICTION_SHARE] = split.tree_grip[tree]
-        counter[r.JAMMED] += 1 if option[r.FRICTION_SHARE] < 1.0 else 0
-        if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_prescribed, pair, v, sleep):
-            sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
-            if args[r.COLLISION_M] != 0:
-                force, frames = (
-                    r.record_view(m, c, args, d).contact_force,
-                    r.contact_frame_view(m, c, args, d),
-                )
-                sleeping.keep_forces(
-                    contacts_of(args, d), island, r.contact_memory_view(m, c, args, d), frames, force
-                )
-            continue
-        small = islands.is_small(pair, n, option[r.FREE_COLUMNS], island)
-        is_free = are_free(free_link, island)
-        if not small and is_free:
-            if option[r.BODY_ROWS] != 0.0:
-                call_linked(program[r.BODY_ROW_LINK], m, c, args, d)
-            else:
-                call_linked(program[r.FREE_LINK], m, c, args, d)
-                counter[r.BY_IMPULSES] += 1 if counter[r.ROWS] > 0 else 0
-            continue
-        if not is_free and have_tree_rows(island, r.tree_room_view(m, c, args, d), n, option[r.TREE_COLUMNS]):
-            option[r.BUDGET] = NEWTON_BUDGET if option[r.SWEEPS_STAND_IN] != 0.0 else _NEVER
+    split, i = r.split_view(m, c, args, d), counter[r.ISLAND]
+    if island.island_asleep[i] != 0:
+        return
+    n = islands.open_island(pair, i, island)
+    args[r.ISLAND_COLUMNS], args[r.ISLAND_WIDTH] = n, islands.padded_columns(n)
+    # views are cut by the size of the island at hand
+    motion = r.motion_view(m, c, args, d)
+    for j in range(n):
+        motion.island_v[j] = v[motion.column_dof[j]]
+    counter[r.ROWS], counter[r.BOUNCED] = 0, 0
+    tree = island.island_tree[counter[r.TREE_FIRST]]
+    option[r.SHARE] = split.tree_share[tree] if option[r.SOLVE_PASS] == POSITION_PASS else 1.0
+    option[r.RECOVERY_SPEED] = split.tree_recovery[tree]
+    option[r.FRICTION_SHARE] = split.tree_grip[tree]
+    counter[r.JAMMED] += 1 if option[r.FRICTION_SHARE] < 1.0 else 0
+    small = islands.is_small(pair, n, option[r.FREE_COLUMNS], island)
+    is_free = are_free(free_link, island)
+    if not small and is_free:
+        if option[r.BODY_ROWS] != 0.0:
             call_linked(program[r.BODY_ROW_LINK], m, c, args, d)
-            solve.mark_closed(r.row_view(m, c, args, d), island)
-            continue
-        stands_in = option[r.STANDS_IN] != 0.0 and is_free
-        replaced = stands_in or option[r.SWEEPS_STAND_IN] != 0.0
-        large = replaced and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
-        option[r.BUDGET] = NEWTON_BUDGET if large else _NEVER
-        for k in range(counter[r.ROW_STAGES]):
-            call_linked(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+        else:
+            call_linked(program[r.FREE_LINK], m, c, args, d)
+            counter[r.BY_IMPULSES] += 1 if counter[r.ROWS] > 0 else 0
+        return
+    if not is_free and have_tree_rows(island, r.tree_room_view(m, c, args, d), n, option[r.TREE_COLUMNS]):
+        option[r.BUDGET] = NEWTON_BUDGET if option[r.SWEEPS_STAND_IN] != 0.0 else _NEVER
+        call_linked(program[r.BODY_ROW_LINK], m, c, args, d)
         solve.mark_closed(r.row_view(m, c, args, d), island)
-        if counter[r.ROWS] > 0:
-            call_linked(program[r.MASS_LINK], m, c, args, d)
-            counter[r.ROWS_BEFORE], counter[r.UNCONVERGED_BEFORE] = (
-                counter[r.ALL_ROWS],
-                counter[r.UNCONVERGED],
-            )
-            residual = option[r.RESIDUAL]
-            method = solve_island(m, c, args, d)
-            counter[method] += 1
-            if stands_in and counter[r.UNCONVERGED] > counter[r.UNCONVERGED_BEFORE]:
-                if _obey_coulomb(island, r.contact_frame_view(m, c, args, d)):
-                    _reopen(m, c, args, d, counter[r.UNCONVERGED_BEFORE], residual)
-                    counter[r.BOUNCED] = 0
-                    call_linked(program[r.FREE_LINK], m, c, args, d)
-                    counter[method] -= 1
-                    counter[r.BY_IMPULSES] += 1
-                    continue
-            # the position pass adds no kinetic energy
-            bounced = counter[r.BOUNCED]
-            if bounced == r.BOUNCES or (
-                bounced == r.BOUNCES | r.SPLIT and option[r.SOLVE_PASS] != POSITION_PASS
-            ):
-                call_linked(program[r.RESTITUTION_LINK], m, c, args, d)
-            if program[r.ENERGY_LINK] != 0:
-                call_linked(program[r.ENERGY_LINK], m, c, args, d)
-    counter[r.CONVERGED] = 1 if counter[r.UNCONVERGED] == 0 else 0
+        return
+    stands_in = option[r.STANDS_IN] != 0.0 and is_free
+    replaced = stands_in or option[r.SWEEPS_STAND_IN] != 0.0
+    large = replaced and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
+    option[r.BUDGET] = NEWTON_BUDGET if large else _NEVER
+    for k in range(counter[r.ROW_STAGES]):
+        call_linked(program[r.FIRST_ROW_LINK + k], m, c, args, d)
+    solve.mark_closed(r.row_view(m, c, args, d), island)
+    if counter[r.ROWS] > 0:
+        call_linked(program[r.MASS_LINK], m, c, args, d)
+        counter[r.ROWS_BEFORE], counter[r.UNCONVERGED_BEFORE] = (
+            counter[r.ALL_ROWS],
+            counter[r.UNCONVERGED],
+        )
+        residual = option[r.RESIDUAL]
+        method = solve_island(m, c, args, d)
+        counter[method] += 1
+        if stands_in and counter[r.UNCONVERGED] > counter[r.UNCONVERGED_BEFORE]:
+            if _obey_coulomb(island, r.contact_frame_view(m, c, args, d)):
+                _reopen(m, c, args, d, counter[r.UNCONVERGED_BEFORE], residual)
+                counter[r.BOUNCED] = 0
+                call_linked(program[r.FREE_LINK], m, c, args, d)
+                counter[method] -= 1
+                counter[r.BY_IMPULSES] += 1
+                return
+        # the position pass adds no kinetic energy
+        bounced = counter[r.BOUNCED]
+        if bounced == r.BOUNCES or (bounced == r.BOUNCES | r.SPLIT and option[r.SOLVE_PASS] != POSITION_PASS):
+            call_linked(program[r.RESTITUTION_LINK], m, c, args, d)
+        if program[r.ENERGY_LINK] != 0:
+            call_linked(program[r.ENERGY_LINK], m, c, args, d)
 
 
 class MassTrees(NamedTuple):

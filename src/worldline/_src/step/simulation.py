@@ -41,6 +41,7 @@ from worldline._src.step.user_elements import StepContext, UserElements
 from worldline._src.step.user_run import UserRun
 
 if TYPE_CHECKING:
+    from worldline._src.step.island_helpers import HelperMemory, IslandCrew
     from worldline._src.step.profiling import StepProfiler
 
 
@@ -220,6 +221,10 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         self.user: UserRun | None = None
         """The elements as steps run them; None without any."""
         self._pauses: dict[int, Callable[[], None]] = {}
+        self.crew: IslandCrew | None = None
+        """Threads that solve islands beside the one that steps, for the call of steps that is being made."""
+        self.helper_memory: HelperMemory | None = None
+        """Scratch of such threads, laid out when there are some for the first time."""
         self.profiler: StepProfiler | None = None
         """Measures stages in the place of the compiled loop; None when steps are not profiled."""
         self.has_wrenches = False
@@ -380,6 +385,8 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
                 collision = self.constraints.collision
                 if collision is not None and collision.c is not self.sets[COLLISION][1]:
                     self._enter_arenas()
+            if self.crew is not None:
+                self.crew.connect(self)
         self._changed.clear()
         self.preparations += 1
 
@@ -477,6 +484,8 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         tables = *loop_operands(self.schedule, sets), self._keep, self.checks, self.limits
         self._call = (*tables, self.clock, self._record, self._resume)
         self._once = runner.once(self._advance, self._call)
+        if self.crew is not None:
+            self.crew.connect(self)
 
     def _make_tables(self, saved: int) -> np.ndarray:
         """Lay out what is checked after a step; returns what a diverged one puts back.

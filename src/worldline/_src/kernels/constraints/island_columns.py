@@ -20,6 +20,7 @@ class IslandView(Columns):
     island_tree: Integers = integers("ntree", doc="Trees sorted by island.")
     island_trees: Integers = integers("tree_ends", doc="Where an island starts there.")
     island_contacts: Integers = integers("tree_ends", doc="Where an island starts in contact_order.")
+    island_asleep: Integers = integers("ntree", doc="1 for an island that sleeps: it is not solved.")
     contact_order: Integers = integers("ncontact", doc="Contacts sorted by island.")
     dof_column: Integers = integers("nv", doc="Column of a degree of freedom in the island at hand.")
     column_dof: Integers = integers("nspread", doc="Degree of freedom of a column.")

@@ -11,6 +11,8 @@ SHORT_OF_PAIRS, SHORT_OF_ROWS = 1, 2
 # columns of the island at hand, and its row width in memory; `solve_islands` writes them before it calls
 # the stages of an island, whose arrays they size. Capacities are those of the largest island so far.
 ISLAND_COLUMNS, ISLAND_WIDTH = 8, 9
+# the board of the threads that solve islands together, 0 for one thread; see island_sharing.py
+BOARD = 10
 LINKS = 16
 
 # counters of a step: rows of the island at hand, most solver iterations, 1 when all islands converged,
@@ -40,10 +42,11 @@ COUNTERS = 33
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem, by
 # sweeps over rows and by rows of two free bodies, then what makes rows; at the end what makes those of
-# contacts, the bounds of energy and of restitution, sweeps against slip, and all of it once more
+# contacts, all of one island, the bounds of energy and of restitution, sweeps against slip, and all of it
+# once more
 MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, SWEEP_LINK, BODY_ROW_LINK, FIRST_ROW_LINK = range(7)
-PROGRAM = 24
-CONTACT_LINK, ENERGY_LINK, RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 5, PROGRAM)
+PROGRAM = 25
+CONTACT_LINK, ISLAND_LINK, ENERGY_LINK, RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 6, PROGRAM)
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)

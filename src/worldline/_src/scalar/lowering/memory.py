@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import platform
+
 from llvmlite import ir
-from numba import types
+from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.extending import register_model
 from numba.np import arrayobj
@@ -175,6 +177,48 @@ def _call_stage(typingctx, address, m, c, args, d):
         return context.get_dummy_value()
 
     return types.none(types.int64, *kinds), codegen
+
+
+def _element(context, builder, array, value, k):
+    """The address of element `k` of a 1-D array of int64."""
+    return builder.gep(arrayobj.make_array(array)(context, builder, value).data, [k])
+
+
+@lowers(memory.atomic_load)
+def _atomic_load(typingctx, array, k):
+    def codegen(context, builder, sig, args):
+        return builder.load_atomic(_element(context, builder, array, *args), "seq_cst", 8)
+
+    return types.int64(array, types.intp), codegen
+
+
+@lowers(memory.atomic_store)
+def _atomic_store(typingctx, array, k, value):
+    def codegen(context, builder, sig, args):
+        builder.store_atomic(args[2], _element(context, builder, array, *args[:2]), "seq_cst", 8)
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp, types.int64), codegen
+
+
+@lowers(memory.atomic_add)
+def _atomic_add(typingctx, array, k, value):
+    def codegen(context, builder, sig, args):
+        address = _element(context, builder, array, *args[:2])
+        return builder.atomic_rmw("add", address, args[2], "seq_cst")
+
+    return types.int64(array, types.intp, types.int64), codegen
+
+
+@lowers(memory.wait_a_moment)
+def _wait_a_moment(typingctx):
+    def codegen(context, builder, sig, args):
+        if platform.machine().lower() in ("x86_64", "amd64"):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+        return context.get_dummy_value()
+
+    return types.none(), codegen
 
 
 def _transposed(builder, rows):
