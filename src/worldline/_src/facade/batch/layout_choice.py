@@ -51,7 +51,8 @@ _FIXED = {
 }
 """What a World in the fixed layout does as lanes do."""
 _WORDS = {
-    "split": "hard contacts or limits, which a World solves for positions and for velocities (split impulse)",
+    "split": "hard contacts or limits of joints between bodies, which a World solves for positions and for "
+    "velocities (split impulse)",
     "hard_contacts": "hard contacts, whose energy a World bounds in every island",
     "restitution": "contacts that bounce, whose energy a World bounds in every island",
     "controllers": "controllers, functions of Python within the step",
