@@ -15,6 +15,7 @@ from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.capabilities import EXECUTION, ROWS
 from worldline._src.facade.requirements import ResolvedOption
+from worldline._src.kernels.constraints.packed_rows import MOST_COLUMNS
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.fixed_constraints import ENOUGH
 from worldline._src.step.lane_precision import precision_of
@@ -65,6 +66,11 @@ _WORDS = {
     "boxed": "a boxed problem as the solver of contacts",
     "no_slip": "sweeps against slip (noslip_iterations)",
 }
+_SWEEPS = (
+    f"Newton's method for more than {MOST_COLUMNS} degrees of freedom, in whose place lanes sweep over rows until "
+    "a sweep changes little"
+)
+"""Why a model that lanes have does not run there."""
 
 
 class LayoutChoice(NamedTuple):
@@ -150,9 +156,12 @@ def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64
     found = obstacles(template)
     if not found:
         try:
-            lane_simulation(template, 1, precision)
+            lanes = lane_simulation(template, 1, precision)
         except (CapabilityError, ArgumentError) as error:
             found = (str(error),)
+        else:
+            if lanes.constraints.sweeps_instead and not template.sim.plan().fixed:
+                found = (_SWEEPS,)
     if not found:
         return LayoutChoice(LANES, ("every part of the step runs in lanes",), precision)
     if single:
