@@ -114,6 +114,57 @@ def test_the_answers_are_the_same_for_every_integrator(family):
         assert worlds.activation[w] == pytest.approx(one.constraints.column["activation"], abs=1e-9)
 
 
+def overlapping(count, cone):
+    """Spheres and capsules of unlike masses that start inside each other."""
+    rng = np.random.default_rng(count)
+    text = f'<mujoco><option timestep="0.002" cone="{cone}"/><worldbody><geom type="plane" size="5 5 .1"/>'
+    for k in range(count):
+        place = 0.12 * np.array([k % 3, k // 3 % 3, k // 9]) + (0, 0, 0.09) + rng.uniform(-0.02, 0.02, 3)
+        turn, mass = rng.normal(size=4), 10.0 ** rng.uniform(-1.0, 1.0)
+        shape = 'type="capsule" size=".06 .08"' if k % 2 else 'type="sphere" size=".1"'
+        pos, quat = (" ".join(f"{x:.4f}" for x in numbers) for numbers in (place, turn))
+        text += f'<body pos="{pos}" quat="{quat}"><freejoint/><geom {shape} mass="{mass:.3f}"/></body>'
+    return msd.from_str(text + "</worldbody></mujoco>", format="mjcf")
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("count", [8, 10, 12])
+def test_overlapping_heaps_are_solved_to_the_tolerances_of_their_solvers(count, cone):
+    """Steps of a World, of lanes, and of lanes with a tight tolerance, from the states of a tight solution.
+
+    More than 62 degrees of freedom are swept in lanes. The tolerance of sweeps is a change per sweep, so the error is
+    many times as large: batches of Worlds, which have Newton's method, do not run there.
+    """
+    scene = overlapping(count, cone)
+    model = msd.build(scene)
+    right, world = Simulation(model), Simulation(model)
+    assert right.constraints is not None
+    right.constraints.column["option"][TOLERANCE] = 1e-15
+    lanes, tight = LaneSimulation(model, 1), LaneSimulation(model, 1, tolerance=1e-10, sweeps=20_000)
+    errors, fastest = np.zeros(3), 0.0
+    for _ in range(60):
+        q, v = right.q.copy(), right.v.copy()
+        for many in (lanes, tight):
+            many.q[:], many.v[:] = q, v
+            many.step()
+        world.q[:], world.v[:] = q, v
+        world.written()
+        for one in (right, world):
+            one.step()
+        found = [np.abs(v - right.v).max() for v in (world.v, lanes.v[0], tight.v[0])]
+        errors, fastest = np.maximum(errors, found), max(fastest, np.abs(right.v).max())
+    assert fastest > 10.0, "nothing overlaps: there is nothing to compare"
+    newton = 6 * count <= 62
+    assert lanes.solver == ("newton" if newton else "sequential-impulse")
+    # pyramids are solved to rounding, the tolerance of cones is 1e-8 of the acceleration of the whole
+    assert errors[0] < (1e-13 if cone == "pyramidal" else 1e-7)
+    assert errors[1] < ((1e-13 if cone == "pyramidal" else 1e-7) if newton else 0.05)
+    assert errors[2] < (1e-12 if newton else 1e-10)
+    batch = sx.WorldBatch(scene, 2)
+    assert batch.layout == ("lanes" if newton else "threads")
+    assert newton or "62 degrees of freedom" in batch.resolved_configuration[0].reason
+
+
 def lanes_of(world, count=4, **options):
     scene = world.to_scene()
     return LaneSimulation(msd.build(scene), count, time_step=world.time_step, **options)

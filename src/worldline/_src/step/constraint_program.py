@@ -147,13 +147,13 @@ class ConstraintProgram:
         return hard or bool((np.abs(bounds) < _OPEN).any())
 
     def may_split(self, h: float) -> bool:
-        """Whether the position and the velocity pass of a step of `h` can ever differ.
+        """Whether both passes of a step of `h` can differ by more than what limits of joints ask for.
 
-        Contact springs that a step resolves have the same target in both passes: with w the highest frequency
-        of a spring, w^2 h^2 <= UNRESOLVED.
+        Lanes have both passes for those. Contact springs that a step resolves have the same target in both:
+        with w the highest frequency of a spring, w^2 h^2 <= UNRESOLVED.
         """
         column, bounds = self.column, self.column.equality_number[:, 9:11]
-        if self.stops_hard or (np.abs(bounds) < _OPEN).any():
+        if (np.abs(bounds) < _OPEN).any():
             return True
         laws = np.concatenate([column.shape_law, column.pair_law])
         kind, stiffness = laws[:, t.KIND], laws[:, t.STIFFNESS]

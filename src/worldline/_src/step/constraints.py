@@ -323,13 +323,17 @@ class Constraints(ConstraintProgram):
 
     def forget_contacts(self) -> None:
         """Drop contacts and forces of the last step, after a state was written that it did not lead to."""
+        self._drop_contacts()
+
+    def _drop_contacts(self) -> None:
         self.column.counter[t.CONTACT_COUNT] = 0
         self.column.qfrc[:] = 0.0
 
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: contacts, forces, and what broke in it."""
         self._equality.take_back(self.column, frame)
-        self.forget_contacts()
+        # what the next step starts from is that of the state again
+        self._drop_contacts()
 
     def _fill_bodies(self) -> None:
         """Inverse inertias at the start, which rows and damping ratios are scaled with."""

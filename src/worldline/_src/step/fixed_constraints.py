@@ -462,6 +462,12 @@ class FixedConstraints(Constraints):
         newton = self.column.option[t.NEWTON_STEPS] > 0.0
         return SolverMethod.NEWTON if newton else SolverMethod.SEQUENTIAL_IMPULSE
 
+    @property
+    def sweeps_instead(self) -> bool:
+        """Whether sweeps over rows take the place of Newton's method, which a World of islands has."""
+        newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE
+        return newton and self.constrains and self.solver is SolverMethod.SEQUENTIAL_IMPULSE
+
     def _choose_newton(self) -> None:
         """Solve rows by Newton's method where it serves all of them."""
         newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE and self.sizes["nv"] <= MOST_COLUMNS

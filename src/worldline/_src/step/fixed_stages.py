@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from worldline._src.derived_stages import Cut, Operand, Part, StageMaker, made_of
 from worldline._src.jit import inline, stage
+from worldline._src.kernels.constraints import fixed_positions as positions
 from worldline._src.kernels.constraints import fixed_solve as solving
 from worldline._src.kernels.constraints import tables
 from worldline._src.kernels.constraints import tables as r
@@ -96,8 +97,19 @@ newton_fixed_coulomb = fixed_stage.of(
     solving.newton_coulomb, name="newton_fixed_coulomb", gravity="slip_gravity"
 )
 sweep_fixed_rows = fixed_stage.of(solving.sweep_rows, name="sweep_fixed_rows")
+begin_fixed_positions = fixed_stage.of(positions.begin_positions, name="begin_fixed_positions", v="island_v")
+begin_fixed_velocities = fixed_stage.of(positions.begin_velocities, name="begin_fixed_velocities")
+end_fixed_velocities = fixed_stage.of(positions.end_velocities, name="end_fixed_velocities")
 begin_fixed_restitution = fixed_stage.of(solving.begin_restitution, name="begin_fixed_restitution")
 end_fixed_restitution = fixed_stage.of(solving.end_restitution, name="end_fixed_restitution")
 end_fixed_solve = fixed_stage.of(solving.end_solve, name="end_fixed_solve")
 record_fixed = fixed_stage.of(record_world, name="record_fixed")
+
+
+@fixed_stage
+def correct_fixed_positions(tree, option, split, counter, made, step, q):
+    """q, position correction -> q moved by it."""
+    positions.correct_positions(tree, option, split, counter, made, step.state[: q.shape[0]], q)
+
+
 damp_fixed = constraint_stage.of(damp_all, name="damp_fixed", work_out="dof_u")

@@ -92,6 +92,8 @@ _M, _C, _H, _L, _U = MULTIBODY, CONSTRAINT, COLLISION, LOG, USER
 _ISLANDS = i.solve_islands
 _ROW_READS = "link poses, anchors, tendons, contacts, q, v"
 _PAIRS = "pairs by family, shape poses, contacts"
+_FIXED_SPLIT = "hard_limits and rows and fixed and not runge_kutta"
+"""Where joints may be beyond hard limits in the fixed layout."""
 
 
 # fmt: off
@@ -313,12 +315,19 @@ TABLE: tuple[Row, ...] = (
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.SLIP_LINK),
     Row(_E, fixed.begin_fixed_solve, _C, "rows and fixed", "constraints",
         "rows, a, kept forces", "constraint forces", resume=near_pairs),
+    Row(_E, fixed.begin_fixed_positions, _C, _FIXED_SPLIT, "constraints",
+        "rows, v, a", "rows, smooth a"),
+    *_fixed_solve(_FIXED_SPLIT),
+    Row(_E, fixed.begin_fixed_velocities, _C, _FIXED_SPLIT, "constraints",
+        "smooth a, a, kept forces", "rows, a, constraint forces, position correction"),
     *_fixed_solve("rows and fixed"),
     Row(_E, fixed.begin_fixed_restitution, _C, "hard_contacts and rows and fixed", "constraints",
         "rows, constraint forces, a", "a"),
     *_fixed_solve("hard_contacts and rows and fixed"),
     Row(_E, fixed.end_fixed_restitution, _C, "hard_contacts and rows and fixed", "constraints",
         "rows, constraint forces, a", "a, constraint forces"),
+    Row(_E, fixed.end_fixed_velocities, _C, _FIXED_SPLIT, "constraints",
+        "a, position correction", "position correction"),
     Row(_E, fixed.end_fixed_solve, _C, "rows and fixed", "constraints", "constraint forces", "kept forces"),
     Row(_E, fixed.record_fixed, _C, "recorded and rows and fixed", "constraints",
         "rows, constraint forces", "rows, constraint forces"),
@@ -389,7 +398,8 @@ TABLE: tuple[Row, ...] = (
         "link poses, link forces, tau", "forces half way"),
 
     Row(_END, p.correct_positions, _C, "split and rows", "integration", "q, position correction", "q"),
-    Row(_END, s.recover_limits, _C, "hard_limits and not split", "integration", "q", "q"),
+    Row(_END, fixed.correct_fixed_positions, _C, _FIXED_SPLIT, "integration", "q, position correction", "q"),
+    Row(_END, s.recover_limits, _C, "hard_limits and runge_kutta", "integration", "q", "q"),
     Row(_END, loop.keep_start, _C, "mean_acceleration", "integration", "a, tau, v", "v, copy of a and tau"),
     Row(_END, loop.close_loops, _C, "closed_loops and not fixed", "integration",
         "q, v", "q, v, link poses, anchors"),

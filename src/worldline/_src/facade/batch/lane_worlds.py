@@ -207,12 +207,12 @@ class LaneWorlds:
             return []
         swept = self.sim.solver == "sequential-impulse"
         why = (
-            "cones, or more columns than Newton's method in lanes factors: sweeps over rows"
+            "sweeps over rows, where they are asked for or Newton's method in lanes does not factor so many columns"
             if swept
             else "Newton's method over active sets; sweeps over rows where it does not settle"
         )
-        asked = str(constraints.asked.value)
-        return [ResolvedOption(ROWS[CONSTRAINTS], "solver in lanes", asked, self.sim.solver, why, swept)]
+        asked, instead = str(constraints.asked.value), constraints.sweeps_instead
+        return [ResolvedOption(ROWS[CONSTRAINTS], "solver in lanes", asked, self.sim.solver, why, instead)]
 
     # ---- derivatives
 

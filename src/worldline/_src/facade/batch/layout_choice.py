@@ -16,6 +16,7 @@ from worldline._src.facade.batch.template import Template
 from worldline._src.facade.capabilities import EXECUTION, ROWS
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.requirements import ResolvedOption
+from worldline._src.kernels.constraints.packed_rows import MOST_COLUMNS
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step import lane_derivatives
 from worldline._src.step.fixed_constraints import ENOUGH
@@ -54,7 +55,8 @@ _FIXED = {
 }
 """What a World in the fixed layout does as lanes do."""
 _WORDS = {
-    "split": "hard contacts or limits, which a World solves for positions and for velocities (split impulse)",
+    "split": "hard contacts or limits of joints between bodies, which a World solves for positions and for "
+    "velocities (split impulse)",
     "hard_contacts": "hard contacts, whose energy a World bounds in every island",
     "restitution": "contacts that bounce, whose energy a World bounds in every island",
     "controllers": "controllers, functions of Python within the step",
@@ -67,6 +69,11 @@ _WORDS = {
     "boxed": "a boxed problem as the solver of contacts",
     "no_slip": "sweeps against slip (noslip_iterations)",
 }
+_SWEEPS = (
+    f"Newton's method for more than {MOST_COLUMNS} degrees of freedom, in whose place lanes sweep over rows until "
+    "a sweep changes little"
+)
+"""Why a model that lanes have does not run there."""
 
 
 class LayoutChoice(NamedTuple):
@@ -161,6 +168,9 @@ def choose_layout(template: Template, layout: str, dtype: DTypeLike = np.float64
                 found = lane_derivatives.obstacles(sim=template.sim, lanes=lanes)
         except (CapabilityError, ArgumentError) as error:
             found = (str(error),)
+        else:
+            if lanes.constraints.sweeps_instead and not template.sim.plan().fixed:
+                found += (_SWEEPS,)
     if not found:
         return LayoutChoice(LANES, ("every part of the step runs in lanes",), precision)
     if single:

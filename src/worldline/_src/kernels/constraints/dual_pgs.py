@@ -25,10 +25,22 @@ from worldline._src.kernels.constraints.jacobians import part_velocity
 from worldline._src.kernels.constraints.projections import TINY, onto_cone
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, minimum, sqrt, where
+from worldline._src.scalar.ops import (
+    absolute,
+    any_of,
+    clamp,
+    constant,
+    is_single,
+    maximum,
+    minimum,
+    sqrt,
+    where,
+)
 
 BLOCK_STEPS = 4
 """Steps in a cone's block before the sweep goes on."""
+ROUNDING_SINGLE = 1e-6
+"""Change of a slack that is rounding in single precision, as a share of the largest that a force makes."""
 
 
 class DualRows(NamedTuple):
@@ -314,6 +326,17 @@ def sweep_rows(rows, n, frozen, work_io, force_io, a_io):
     return visit_rows(rows, 0, n, frozen, work_io, force_io, a_io)
 
 
+@inline
+def _enough(n, options, work, force):
+    """Change of a slack that ends sweeps: the tolerance, in single precision at least what rounding changes."""
+    enough = constant(options.tolerance, force[0])
+    if is_single(enough):
+        for k in range(n):
+            # A_kk f_k, the change of the slack by the force of a row
+            enough = maximum(enough, ROUNDING_SINGLE * absolute(work.diagonal[k] * force[k]))
+    return enough
+
+
 @kernel
 def dual_pgs(rows, n, options, work_out, sweeps_out, force_io, a_io):
     """Sweep from the guess in force_io until no slack moves by more than a tolerance in a sweep.
@@ -333,7 +356,7 @@ def dual_pgs(rows, n, options, work_out, sweeps_out, force_io, a_io):
     for _ in range(options.sweeps):
         taken = taken + (1.0 - frozen)
         moved = sweep_rows(rows, n, frozen, work_out, force_io, a_io)
-        frozen = where(moved <= options.tolerance, 1.0, frozen)
+        frozen = where(moved <= _enough(n, options, work_out, force_io), 1.0, frozen)
         if not any_of(frozen < 0.5):
             break
     sweeps_out[0] = taken

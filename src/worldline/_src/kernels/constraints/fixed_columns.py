@@ -33,7 +33,9 @@ class DualView(Columns):
     K: Numbers = numbers(
         "npack", "width", doc="Accelerations by unit forces of rows; weighted rows of Newton's method."
     )
-    solving: Numbers = numbers(2, doc="1 where a step is solved; systems and sweeps so far.")
+    solving: Numbers = numbers(
+        3, doc="1 where a step is solved; systems and sweeps so far; 1 where positions are solved apart."
+    )
     dual: Numbers = numbers(4, "nfixed", doc="Regularizer, diagonal of the matrix, step, force.")
     dual_block: Numbers = numbers("nfixed", 6, doc="Blocks of cones.")
     dual_local: Numbers = numbers(24, doc="Scratch of one cone.")

@@ -60,12 +60,12 @@ from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 # rows of `dual`
-_R, _DIAGONAL, _STEP, _FORCE = range(4)
+_R, _DIAGONAL, _STEP, FORCE = range(4)
 NO_NEWTON, PLAIN_ROWS, CONES, COULOMB = range(4)
 """Newton's method in lanes: none, over active sets of plain rows, with a line search for elliptic cones, and
 with De Saxce corrections for cones that obey Coulomb's law."""
-# numbers of `solving`
-_SOLVED, _TRIES = range(2)
+# numbers of `solving`; `fixed_positions.py` has the last
+SOLVED, _TRIES, SPLITS = range(3)
 
 
 class Layout(NamedTuple):
@@ -183,7 +183,7 @@ def _sided(layout, notes, r):
 
 
 @inline
-def _guess(layout, made, n, cold, force_out):
+def guess_forces(layout, made, n, cold, force_out):
     """Forces of the last step for the rows of this one; zero where every solve starts from zero."""
     for r in range(n):
         force = made.dual.kept[_place(layout, made.dual, made.notes, made.frames, r)]
@@ -275,7 +275,7 @@ def _mark_coulomb(made, n):
 
 
 @inline
-def _idle(made, n):
+def idle_worlds(made, n):
     """1 for worlds in which no row counts: they keep their accelerations, whatever worlds beside them do."""
     busy = constant(0.0, made.notes.row_active[0])
     for r in range(n):
@@ -305,17 +305,17 @@ def _find_spans(layout, made, n):
 def begin_solve(layout, option, n, a, made_io):
     """Guesses, columns and laws of `n` rows; worlds without rows are solved."""
     solving, zero = made_io.dual.solving, constant(0.0, a[0])
-    solving[_SOLVED], solving[_TRIES] = zero + 1.0, zero
+    solving[SOLVED], solving[_TRIES] = zero + 1.0, zero
     if n > 0:
         if made_io.bounce.counter[BOUNCED] & BOUNCES != 0:
             for d in range(a.shape[0]):
                 made_io.bounce.a_smooth[d] = a[d]
         if made_io.dual.kept_list.shape[0] > 0:
             _spread_list(made_io, True)
-        _guess(layout, made_io, n, option[COLD] != 0.0, made_io.dual.dual[_FORCE])
+        guess_forces(layout, made_io, n, option[COLD] != 0.0, made_io.dual.dual[FORCE])
         _mark_coulomb(made_io, n)
         _find_spans(layout, made_io, n)
-        solving[_SOLVED] = _idle(made_io, n)
+        solving[SOLVED] = idle_worlds(made_io, n)
 
 
 @inline
@@ -387,7 +387,7 @@ def _pattern(dof, made):
 def _pack(dof, layout, made, n, cones, columns):
     """Pack `n` rows; returns the count of packed ones."""
     _find_masks(dof, layout, made, n)
-    force, mask = made.dual.dual[_FORCE], made.packed.row_mask
+    force, mask = made.dual.dual[FORCE], made.packed.row_mask
     return pack_rows(made.rows, made.notes, mask, n, cones, columns, force, _packed(made))
 
 
@@ -396,14 +396,14 @@ def newton_plain(dof, layout, mass, n, made_io, a_io):
     """Plain rows by Newton's method over active sets, in worlds that are not solved yet."""
     dual = made_io.dual
     solving, work, numbers = dual.solving, made_io.work, made_io.packed.packed
-    done = solving[_SOLVED]
+    done = solving[SOLVED]
     if any_of(done < 0.5):
         count = _pack(dof, layout, made_io, n, False, a_io.shape[0])
         packed, pattern = _packed(made_io), _pattern(dof, made_io)
         scratch = SetWork(work.H, work.vectors, numbers[5], numbers[6], numbers[7])
         solved = active_sets(packed, count, mass.M, pattern, done, scratch, dual.sweeps, a_io)
-        unpack_forces(packed, made_io.notes.row_active, solving, dual.dual[_FORCE])
-        solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
+        unpack_forces(packed, made_io.notes.row_active, solving, dual.dual[FORCE])
+        solving[SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 
 @inline
@@ -431,13 +431,13 @@ def newton_cones(dof, layout, mass, tolerance, n, made_io, a_io):
     tolerance: change of an acceleration that ends it [m/s^2].
     """
     dual = made_io.dual
-    solving, done, nv = dual.solving, dual.solving[_SOLVED], a_io.shape[0]
+    solving, done, nv = dual.solving, dual.solving[SOLVED], a_io.shape[0]
     if any_of(done < 0.5):
         count = _pack(dof, layout, made_io, n, True, nv)
         packed, problem = _packed(made_io), _cone_problem(dof, mass, tolerance, count, made_io, nv)
         solved = cone_newton(packed, count, problem, done, _cone_work(made_io), dual.sweeps, a_io)
-        unpack_forces(packed, made_io.notes.row_active, solving, dual.dual[_FORCE])
-        solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
+        unpack_forces(packed, made_io.notes.row_active, solving, dual.dual[FORCE])
+        solving[SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 
 @kernel
@@ -447,16 +447,16 @@ def newton_coulomb(dof, layout, mass, tolerance, gravity, n, made_io, a_io):
     tolerance: change of an acceleration that ends it, gravity: what slip is measured by [m/s^2].
     """
     dual = made_io.dual
-    solving, done, nv = dual.solving, dual.solving[_SOLVED], a_io.shape[0]
+    solving, done, nv = dual.solving, dual.solving[SOLVED], a_io.shape[0]
     if any_of(done < 0.5):
         count = _pack(dof, layout, made_io, n, True, nv)
         packed, problem = _packed(made_io), _cone_problem(dof, mass, tolerance, count, made_io, nv)
         # scratch of sweeps, which come after
         corrections = Corrections(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.row_coulomb, gravity)
-        solution = CoulombSolution(dual.sweeps, solving, made_io.notes.row_active, dual.dual[_FORCE])
+        solution = CoulombSolution(dual.sweeps, solving, made_io.notes.row_active, dual.dual[FORCE])
         scratch = _cone_work(made_io)
         solved = coulomb_newton(packed, count, problem, done, scratch, corrections, solution, a_io)
-        solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
+        solving[SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
 
 @kernel
@@ -467,7 +467,7 @@ def sweep_rows(dof, mass, option, tolerance, n, made_io, a_io):
     method, which does not need the factor, went before.
     """
     rows, dual = made_io.rows, made_io.dual
-    first, end, K, solved = dual.row_first, dual.row_end, dual.K, dual.solving[_SOLVED]
+    first, end, K, solved = dual.row_first, dual.row_end, dual.K, dual.solving[SOLVED]
     if any_of(solved < 0.5):
         if option[NEWTON_STEPS] == PLAIN_ROWS:
             factor(dof, mass.M, mass.L)
@@ -491,10 +491,10 @@ def sweep_rows(dof, mass, option, tolerance, n, made_io, a_io):
         )
         work = DualWork(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.dual_block, dual.dual_local)
         options = DualOptions(tolerance, int(option[SWEEPS]), solved)
-        left = dual_pgs(problem, n, options, work, dual.sweeps, dual.dual[_FORCE], a_io)
+        left = dual_pgs(problem, n, options, work, dual.sweeps, dual.dual[FORCE], a_io)
         dual.sweeps[1] = dual.sweeps[1] + left
         dual.solving[_TRIES] = dual.solving[_TRIES] + dual.sweeps[0]
-        dual.solving[_SOLVED] = constant(1.0, solved)
+        dual.solving[SOLVED] = constant(1.0, solved)
 
 
 @kernel
@@ -502,11 +502,11 @@ def begin_restitution(layout, option, n, made_io, a_io):
     """Worlds that gain energy by restitution are to be solved again, without it."""
     dual = made_io.dual
     if n > 0 and made_io.bounce.counter[BOUNCED] & BOUNCES != 0:
-        force = dual.dual[_FORCE]
+        force = dual.dual[FORCE]
         gains = gaining_worlds(layout.contact_id, option, force, a_io, made_io)
         if any_of(gains > 0.5):
             take_restitution(layout.contact_id, n, option, force, made_io, a_io)
-            dual.solving[_SOLVED] = 1.0 - gains
+            dual.solving[SOLVED] = 1.0 - gains
             made_io.bounce.counter[BOUNCED] |= TAKEN
 
 
@@ -514,13 +514,13 @@ def begin_restitution(layout, option, n, made_io, a_io):
 def end_restitution(layout, option, n, made_io, a_io):
     """Blend the solutions with restitution and without it."""
     if made_io.bounce.counter[BOUNCED] & TAKEN != 0:
-        blend(layout.contact_id, made_io, n, option, made_io.dual.dual[_FORCE], a_io)
+        blend(layout.contact_id, made_io, n, option, made_io.dual.dual[FORCE], a_io)
 
 
 @kernel
 def end_solve(layout, n, made_io):
     """Keep forces for the next step in `kept`, and what solving took in `sweeps`."""
     made_io.dual.sweeps[0] = made_io.dual.solving[_TRIES]
-    _keep(layout, made_io, n, made_io.dual.dual[_FORCE])
+    _keep(layout, made_io, n, made_io.dual.dual[FORCE])
     if made_io.dual.kept_list.shape[0] > 0:
         _list_kept(layout, made_io, n)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recovery of hard position limits by a displacement after integration.
 
-For steps with one velocity for positions and velocities: Runge-Kutta, and worlds in lanes. A limit that is
-violated by -r is moved back by the displacement of least kinetic norm, M^-1 J^T (J M^-1 J^T)^-1 (-r), one
-limit after the other (nonlinear Gauss-Seidel). Centres of mass of floating trees stay where they are, and
-velocities are left alone.
+For steps with one velocity for positions and velocities, those of Runge-Kutta. A limit that is violated by
+-r is moved back by the displacement of least kinetic norm, M^-1 J^T (J M^-1 J^T)^-1 (-r), one limit after the
+other (nonlinear Gauss-Seidel). Centres of mass of floating trees stay where they are, and velocities are left
+alone.
 """
 
 from __future__ import annotations
