@@ -12,6 +12,7 @@ that follows if two threads share them without loss.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +82,7 @@ def _threads(console: Console, scenes: dict[str, sx.World]) -> None:
                 world.step(SHARED_STEPS, executor=by)
                 ends.append(world.state_vector)
 
-            jobs = {
+            jobs: dict[str, Callable[[], object]] = {
                 threads: functools.partial(advance, by, world, ends)
                 for threads, by in (("one", None), ("two", executor))
             }

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.step.test_body_rows import heap
 
 from worldline import StepFailure, msd
 from worldline import simulation as sx
@@ -286,15 +287,19 @@ def test_functions_of_the_user_run_between_islands():
 
 
 def test_arrays_that_grow_in_a_step_do_so_for_all_threads():
-    """Contacts beyond the room that a World begins with."""
+    """More contacts than a World begins with room for, beside three islands of one body."""
     ends = []
+    balls = "".join(
+        f'<body pos="{5 + k} 0 .1"><freejoint/><geom size=".1" mass="1"/></body>' for k in range(3)
+    )
+    text = heap("condim 3", 50, shapes=("box",)).replace("</worldbody>", balls + "</worldbody>")
     with sx.ParallelExecutor(2) as executor:
         for by in (None, executor):
-            world = piles(Solver.NEWTON, 30)
-            world.step(1)
-            for body in world.rigid_bodies:
-                body.set_collision_shape(CollisionShape.box((0.3, 0.3, 0.12)))
-            world.step(60, executor=by)
+            world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+            world.enter_simulation_mode()
+            room = _rows(world).sizes["ncontact"]
+            world.step(10, executor=by)
+            assert _rows(world).sizes["ncontact"] > room
             ends.append(observed(world))
     assert ends[0] == ends[1]
 

@@ -370,7 +370,7 @@ def _stepping(
             raise values.ShapeError(f"Worlds are needed, got {world!r}")
         world._require_idle()
         if count:
-            world._ready()
+            world._prepared()
         if share is not None and len(chosen) == 1:
             graph.add(f"world_{k}", lambda w=world: share(w, count))
         else:

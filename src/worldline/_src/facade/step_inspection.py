@@ -93,7 +93,7 @@ class StepInspection:
     def step_shared(self, crew: IslandCrew, n: int, least: int) -> None:
         """Steps whose islands, where there are `least` of them, are solved by the threads of a crew too."""
         world = self._world
-        runtime = world._ready()
+        runtime = world._prepared()
         world._begin_call(runtime)
         with self._stepping(runtime), crew.sharing(runtime.sim, least):
             if world._recorder is not None:

@@ -571,6 +571,11 @@ class World(KnownNames):
         if log is not None:
             log.start(int(runtime.sim.clock.item(0)))
 
+    def _prepared(self) -> Runtime:
+        """What `_ready` returns, without looking again at what has not changed."""
+        runtime = self._runtime
+        return self._ready() if runtime is None or not self._checked else runtime
+
     def _ready(self) -> Runtime:
         """In simulation mode, compiled, and with all that is requested available."""
         self._require_no_edit("a step")

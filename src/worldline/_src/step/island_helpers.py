@@ -105,7 +105,7 @@ class _Own:
                 arena = block.c if one.space == "c" else block.d
                 place, number = _between(arena, self._numbers) + number, number + size
             places[t.TABLE.entry[one.name]] = place
-        self._entries, self._places = list(places), list(places.values())
+        self._entries, self._places = np.array(list(places)), np.array(list(places.values()))
 
     @property
     def nbytes(self) -> int:

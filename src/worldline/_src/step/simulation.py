@@ -143,8 +143,7 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         errors.require_kind(constraints, Constraints, "constraints", "Simulation")
         self.constraints = constraints if constraints.is_needed or constraints.is_fixed else None
         """Contacts, limits, dry friction and actuators; None for motion without them."""
-        self.servos = constraints.servos
-        """Degrees of freedom that servos move."""
+        self.servos = constraints.servos  # degrees of freedom that servos move
         self._lay_out(h)
 
     def _lay_out(self, h: float) -> None:
@@ -174,12 +173,10 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         """Link and first velocity of the free bodies that `kernels/free_spin.py` turns."""
         self.spin = self.field("link_spin")
         """Momentum that the last step took out of the axes of these, by link."""
-        self.stepped = False
-        """Whether the state is what the last step led to."""
+        self.stepped = False  # whether the state is what the last step led to
         self.failure: errors.StepFailure | None = None
         """Why the last call of `step` diverged, or why the world is frozen; None when all went well."""
-        self.frozen = False
-        """Whether the world stays at its last good state; see `DivergencePolicy.FREEZE`."""
+        self.frozen = False  # whether the world stays at its last good state; see `DivergencePolicy.FREEZE`
         self.on_reset: Callable[[], None] | None = None
         """What takes a diverged world to its start, `reset` when None; see `DivergencePolicy.RESET`."""
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
@@ -196,12 +193,10 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         self._changed: set[str] = set()
         self._prescribed = np.zeros(0, np.int64)
         self._needs: tuple[StepPlan, bool, bool] | None = None
-        self.preparations = 0
-        """How often steps were prepared, or took over other parameters."""
+        self.preparations = 0  # how often steps were prepared, or took over other parameters
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self.poses_fresh = self._twists_fresh = False
-        self.pose_evaluations = 0
-        """How often `fresh_poses` had to compute poses: they are the same as long as it is."""
+        self.pose_evaluations = 0  # evaluations of poses by `fresh_poses`: poses are the same while it is
         self.projects = self.unsettled = False  # closures to be projected; what was written waits for it
         self._stages: tuple[Stage, ...] | None = None
         self.schedule: tuple[tuple[Stage, int], ...] = ()
@@ -221,10 +216,8 @@ class Simulation(errors.FixedAttributes, divergence.Diverging):
         self.user: UserRun | None = None
         """The elements as steps run them; None without any."""
         self._pauses: dict[int, Callable[[], None]] = {}
-        self.crew: IslandCrew | None = None
-        """Threads that solve islands beside the one that steps, for the call of steps that is being made."""
-        self.helper_memory: HelperMemory | None = None
-        """Scratch of such threads, laid out when there are some for the first time."""
+        self.crew: IslandCrew | None = None  # threads that help with islands in the present call
+        self.helper_memory: HelperMemory | None = None  # scratch of such threads, once there were some
         self.profiler: StepProfiler | None = None
         """Measures stages in the place of the compiled loop; None when steps are not profiled."""
         self.has_wrenches = False

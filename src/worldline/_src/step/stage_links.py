@@ -27,7 +27,8 @@ def compile_soon(plan: StepPlan, families: list[int]) -> None:
     if families:
         needed += [broad, *(FAMILY_STAGES[family] for family in families)]
     needed += [row.stage for row in called_stages(plan) if row.link is None]
-    needed += [i.solve_islands, i.solve_next_island, i.mass_of_island, shape_poses, narrow_sort]
+    needed.append(i.solve_next_island)
+    needed += [i.solve_islands, i.mass_of_island, shape_poses, narrow_sort]
     compile_ahead([*needed, *(LINKED[link] for link in reversed(family_links(families)))])
 
 
