@@ -173,7 +173,7 @@ def test_products_are_those_of_the_jacobians(stepped):
     made, rng = stepped.get_step_derivatives(threads=2), np.random.default_rng(1)
     n, m = len(made.state_names), len(made.control_names)
     g, x, u = (rng.normal(size=(COUNT, k)) for k in (n, n, m))
-    back = stepped.apply_step_vjp(g, threads=2)
+    back = stepped.apply_step_vjp(np.asfortranarray(g), threads=2)
     for found, matrix in ((back.state, made.state_jacobian), (back.control, made.control_jacobian)):
         expected = np.einsum("wi,wij->wj", g, matrix)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())

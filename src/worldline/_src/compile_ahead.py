@@ -203,8 +203,8 @@ def serve(orders: IO[str] | None = None, answers: IO[str] | None = None) -> None
 
 def _unit(module: str, name: str, variant: str) -> Unit:
     """A unit by its name."""
-    for module in _MORE_SCALARS:
-        importlib.import_module(module)
+    for scalars in _MORE_SCALARS:
+        importlib.import_module(scalars)
     if variant in SCALARS:
         return Stage.registry[name].unit(SCALARS[variant])
     entries = (one.unit() for one in Entry.registry if (one.__module__, one.__name__) == (module, name))

@@ -35,6 +35,7 @@ from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, read_only
 from worldline._src.step import analytic_program as p
 from worldline._src.step import analytic_step, dual_step, fixed_constraints
+from worldline._src.step import lane_linear as linear
 from worldline._src.step import lane_linear_stages as s
 from worldline._src.step import stages as trees
 from worldline._src.step.lane_runner import move_rows
@@ -175,7 +176,7 @@ class LaneTangent:
         self._changes = np.ascontiguousarray(columns.changes)
         count = len(self._changes)
         rows = lanes.constraints.sizes["nrow"] if lanes.constraints.constrains else 0
-        self._size = s.linear_size(self._nv, self._sizes["nlink"], rows, count)
+        self._size = linear.linear_size(self._nv, self._sizes["nlink"], rows, count)
         self._row_room = rows
         self._programs: dict[bool, np.ndarray] = {}
         self._rooms: list[_Room] = []
@@ -201,12 +202,12 @@ class LaneTangent:
     @property
     def _directions(self) -> list[int]:
         """Directions that dual numbers go along."""
-        found = [s.Q, s.V]
+        found = [linear.Q, linear.V]
         sources = set(self._changes[:, 0].tolist())
         if p.BY_FORCE in sources:
-            found.append(s.FORCE)
+            found.append(linear.FORCE)
         if p.BY_CONTROL in sources:
-            found += [s.CONTROL + rank for rank in sorted(set(self._actuators[:, 1].tolist()))]
+            found += [linear.CONTROL + rank for rank in sorted(set(self._actuators[:, 1].tolist()))]
         return found
 
     @property
@@ -232,9 +233,9 @@ class LaneTangent:
             made.append((s.seed_direction, header + k, self._kind))
             for stage, place in step:
                 follows = stage.name in _JOINT_STAGES
-                if direction <= s.V and stage.name in _ROW_STAGES:
+                if direction <= linear.V and stage.name in _ROW_STAGES:
                     # rows of contacts are linear in velocities, with the damping of their law
-                    follows = direction == s.Q or stage.name != "contact_rows"
+                    follows = direction == linear.Q or stage.name != "contact_rows"
                 if follows:
                     made.append((stage, dual_place[place], self._dual))
             made.append((s.take_direction, header + k, self._kind))
@@ -272,38 +273,44 @@ class LaneTangent:
         tree_index, tree_constants, tree_args, data = sets[MULTIBODY]
         numbers = aligned_zeros(self._width * (self._size + 2 * self._nv))
         dual_trees, dual_rows = self._duals(lanes._data), self._duals(block.d)
-        header, dual_args = np.zeros(s.HEADER, np.int64), sets[CONSTRAINT][2].copy()
+        header, dual_args = np.zeros(linear.HEADER, np.int64), sets[CONSTRAINT][2].copy()
         dual_args[t.TREE_D] = address_of(dual_trees)
         dofs = np.zeros(max(self._nv * (self._nv + 1), 1), np.int64)
         shaped = aligned_zeros(2 * self._width * (PAIR_CONTACTS * (contacts.SLOPES + 8) + 9))
         pair_args, largest = np.zeros(4, np.int64), max(len(lanes._data), len(block.d))
-        header[s.TREE_M], header[s.TREE_DUALS] = address_of(tree_index), address_of(dual_trees)
-        header[s.NUMBERS], header[s.INTEGERS] = address_of(numbers), address_of(dofs)
-        header[s.SHAPED], header[s.PAIR_ARGS] = address_of(shaped), address_of(pair_args)
-        header[s.GIVEN] = address_of(numbers[self._width * self._size :])
-        header[s.IS_DAMPED] = int(any(stage.name == "damp_fixed" for stage, _ in lanes.stages()))
-        header[s.IS_PLAIN], header[s.LINKS] = address_of(self._is_plain), address_of(self._links)
-        header[s.ACTUATORS], header[s.ACTUATOR_COUNT] = address_of(self._actuators), len(self._actuators)
-        header[s.TURNS], header[s.TURN_COUNT] = address_of(self._turns), len(self._turns)
-        header[s.COLUMNS], header[s.COLUMN_COUNT] = address_of(self._changes), len(self._changes)
-        header[s.ROW_ROOM] = self._row_room
+        header[linear.TREE_M], header[linear.TREE_DUALS] = address_of(tree_index), address_of(dual_trees)
+        header[linear.NUMBERS], header[linear.INTEGERS] = address_of(numbers), address_of(dofs)
+        header[linear.SHAPED], header[linear.PAIR_ARGS] = address_of(shaped), address_of(pair_args)
+        header[linear.GIVEN] = address_of(numbers[self._width * self._size :])
+        header[linear.IS_DAMPED] = int(any(stage.name == "damp_fixed" for stage, _ in lanes.stages()))
+        header[linear.IS_PLAIN], header[linear.LINKS] = address_of(self._is_plain), address_of(self._links)
+        header[linear.ACTUATORS], header[linear.ACTUATOR_COUNT] = (
+            address_of(self._actuators),
+            len(self._actuators),
+        )
+        header[linear.TURNS], header[linear.TURN_COUNT] = address_of(self._turns), len(self._turns)
+        header[linear.COLUMNS], header[linear.COLUMN_COUNT] = address_of(self._changes), len(self._changes)
+        header[linear.ROW_ROOM] = self._row_room
         alive = [numbers, dual_trees, dual_rows, dual_args, dofs, shaped, pair_args]
         if constraints.constrains or len(self._actuators):
-            header[s.ROW_M], header[s.ROW_C], header[s.ROW_ARGS], header[s.ROW_D] = map(
+            header[linear.ROW_M], header[linear.ROW_C], header[linear.ROW_ARGS], header[linear.ROW_D] = map(
                 address_of, sets[CONSTRAINT]
             )
-            header[s.ROW_DUALS] = address_of(dual_rows)
+            header[linear.ROW_DUALS] = address_of(dual_rows)
         if collision is not None:
             found = self._duals(collision.d)
             alive.append(found)
             dual_args[t.COLLISION_D] = address_of(found)
             largest = max(largest, len(collision.d))
-            (header[s.CONTACT_M], header[s.CONTACT_C], header[s.CONTACT_ARGS], header[s.CONTACT_D]) = map(
-                address_of, sets[COLLISION]
-            )
-            header[s.CONTACT_DUALS] = address_of(found)
-            header[s.PAIR_STAGE] = s.displaced_pair.address(self._dual)
-        header[s.DUALS] = 2 * largest
+            (
+                header[linear.CONTACT_M],
+                header[linear.CONTACT_C],
+                header[linear.CONTACT_ARGS],
+                header[linear.CONTACT_D],
+            ) = map(address_of, sets[COLLISION])
+            header[linear.CONTACT_DUALS] = address_of(found)
+            header[linear.PAIR_STAGE] = s.displaced_pair.address(self._dual)
+        header[linear.DUALS] = 2 * largest
         sets.append((tree_index, tree_constants, tree_args, numbers))
         sets.append((tree_index, tree_constants, tree_args, dual_trees))
         sets.append((sets[CONSTRAINT][0], sets[CONSTRAINT][1], dual_args, dual_rows))

@@ -34,7 +34,7 @@ from worldline._src.kernels.constraints.laws import law_spring
 from worldline._src.kernels.constraints.rows import FRICTION
 from worldline._src.kernels.inertial_forces import inertial_forces
 from worldline._src.kernels.links import center_of_mass
-from worldline._src.kernels.mass_columns import TILE, solve_pattern
+from worldline._src.kernels.mass_columns import solve_pattern
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, contacts_of_pair
 from worldline._src.kernels.turns import add_turned, turn_of
@@ -46,6 +46,7 @@ from worldline._src.scalar import memory
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
 from worldline._src.spatial import motion as spatial_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
+from worldline._src.step import lane_linear as linear
 from worldline._src.step.analytic_program import BY_BODY, BY_CONTROL, BY_FORCE, BY_Q, BY_V
 
 _NV, _NLINK, _NBODY = ENTRY["nv"], ENTRY["nlink"], ENTRY["nbody"]
@@ -54,129 +55,6 @@ _AT_Q_TARGET, _AT_V_TARGET = ENTRY["q_target"], ENTRY["v_target"]
 _AT_S, _AT_ORIGIN = ENTRY["dof_S"], ENTRY["link_origin"]
 _AT_SHAPE, _AT_CONTACT = collision.ENTRY["shape_X_W"], collision.ENTRY["contact"]
 _AT_CONTROL, _AT_AREF, _AT_D = (t.TABLE.entry[name] for name in ("control", "aref", "D"))
-
-(TREE_M, TREE_DUALS, ROW_M, ROW_C, ROW_ARGS, ROW_D, ROW_DUALS) = range(7)
-(CONTACT_M, CONTACT_C, CONTACT_ARGS, CONTACT_D, CONTACT_DUALS, PAIR_STAGE, PAIR_ARGS) = range(7, 14)
-(NUMBERS, INTEGERS, SHAPED, IS_DAMPED, IS_PLAIN, ACTUATORS, ACTUATOR_COUNT) = range(14, 21)
-(TURNS, TURN_COUNT, LINKS, COLUMNS, COLUMN_COUNT, GIVEN, ROW_ROOM, DUALS) = range(21, 29)
-HEADER = 29
-"""Integers of the header: addresses of arenas and arrays, sizes. IS_PLAIN: which coordinates are numbers of
-their own. GIVEN: the gradient by the state after the step. ROW_ROOM: rows there is room for. DUALS:
-numbers of the largest arena of dual numbers."""
-
-Q, V, FORCE, CONTROL = range(4)
-"""Directions: all coordinates and distances of contacts, all velocities, commanded forces, controls; the
-second actuator of a degree of freedom has the direction after CONTROL."""
-RANKS = 2
-"""Most actuators of a degree of freedom, which have directions of their own."""
-_JOINT = 1 + CONTROL + RANKS
-_SCRATCH = PAIR_CONTACTS * contacts.SIDES * contacts.DIRECTIONS * contacts.SLOPES + 117
-_ROWS = 7
-
-
-class LaneLinear(NamedTuple):
-    """What derivatives are made of, in lanes.
-
-    M: mass matrix. dq, dv: derivatives of the residual r by displacements and velocities. dMw: those of M w
-    by displacements. H, HD: factors of the Hessian and of M + h D. joint: the force of every degree of
-    freedom and its derivatives along the directions, with the sign of r, (nv, 6). damping: h D. w: a step's
-    change of accelerations by damping. v_end: velocities after the step. x, y: columns, in whole tiles; out:
-    rows of columns. gradient: what goes back. off: distance from the solution of the rows.
-    """
-
-    M: Any
-    dq: Any
-    dv: Any
-    dMw: Any
-    H: Any
-    HD: Any
-    joint: Any
-    residual: Any
-    damping: Any
-    w: Any
-    v_end: Any
-    z: Any
-    rate: Any
-    second: Any
-    both: Any
-    rate_a: Any
-    base: Any
-    change: Any
-    push: Any
-    B: Any
-    link_W: Any
-    link_Va: Any
-    slopes: Any
-    G: Any
-    K: Any
-    axes: Any
-    rows: Any
-    """Slack, force, weight, change of the force with distance, changes of aref and of D by distance or
-    coordinate, change of aref by velocity."""
-    x: Any
-    y: Any
-    out: Any
-    gradient: Any
-    off: Any
-
-
-def linear_size(nv: int, nlink: int, rows: int, columns: int) -> int:
-    """How many numbers `linear_of` cuts."""
-    small = nv * (_JOINT + 5 + 7 * 6) + nlink * (r.CORIOLIS + 12) + _SCRATCH
-    wide = (columns + TILE - 1) // TILE * TILE
-    return 6 * nv * nv + small + _ROWS * rows + 2 * nv * (wide + columns) + 2 * nv + columns + 1
-
-
-@inline
-def linear_of(header, d):
-    """The numbers of derivatives."""
-    tm, x = memory.address_as(header[TREE_M], int64), memory.address_like(header[NUMBERS], d)
-    nv, nlink, rows, columns = tm[_NV], tm[_NLINK], header[ROW_ROOM], header[COLUMN_COUNT]
-    s = nv * nv
-    at = 6 * s
-    six = at + (_JOINT + 5) * nv
-    links = six + 42 * nv
-    pair = links + (r.CORIOLIS + 12) * nlink
-    directions = contacts.SIDES * contacts.DIRECTIONS
-    wrench = pair + PAIR_CONTACTS * directions * contacts.SLOPES
-    row = pair + _SCRATCH
-    column = row + _ROWS * rows
-    wide = (columns + TILE - 1) // TILE * TILE
-    last = column + 2 * nv * (wide + columns)
-    return LaneLinear(
-        memory.matrix(x, 0, nv, nv),
-        memory.matrix(x, s, nv, nv),
-        memory.matrix(x, 2 * s, nv, nv),
-        memory.matrix(x, 3 * s, nv, nv),
-        memory.matrix(x, 4 * s, nv, nv),
-        memory.matrix(x, 5 * s, nv, nv),
-        memory.matrix(x, at, nv, _JOINT),
-        memory.vector(x, at + _JOINT * nv, nv),
-        memory.vector(x, at + (_JOINT + 1) * nv, nv),
-        memory.vector(x, at + (_JOINT + 2) * nv, nv),
-        memory.vector(x, at + (_JOINT + 3) * nv, nv),
-        memory.vector(x, at + (_JOINT + 4) * nv, nv),
-        memory.matrix(x, six, nv, 6),
-        memory.matrix(x, six + 6 * nv, nv, 6),
-        memory.matrix(x, six + 12 * nv, nv, 6),
-        memory.matrix(x, six + 18 * nv, nv, 6),
-        memory.matrix(x, six + 24 * nv, nv, 6),
-        memory.matrix(x, six + 30 * nv, nv, 6),
-        memory.matrix(x, six + 36 * nv, nv, 6),
-        memory.matrix(x, links, nlink, r.CORIOLIS),
-        memory.matrix(x, links + r.CORIOLIS * nlink, nlink, 6),
-        memory.matrix(x, links + (r.CORIOLIS + 6) * nlink, nlink, 6),
-        memory.matrix(x, pair, PAIR_CONTACTS * directions, contacts.SLOPES),
-        memory.matrix(x, wrench, directions, 6),
-        memory.matrix(x, wrench + 72, 6, 6),
-        memory.matrix(x, wrench + 108, 3, 3),
-        memory.matrix(x, row, _ROWS, rows),
-        memory.matrix(x, column, nv, wide),
-        memory.matrix(x, column + nv * wide, nv, wide),
-        memory.matrix(x, column + 2 * nv * wide, 2 * nv, columns),
-        memory.vector(x, last, 2 * nv + columns),
-        memory.vector(x, last + 2 * nv + columns, 1),
-    )
 
 
 class _Rates(NamedTuple):
@@ -211,55 +89,33 @@ def _copy_matrix(values, duals, at):
             duals[to], duals[to + 1] = values[i, k], constant(0.0, values[i, k])
 
 
-@inline
-def _rows_of(m, d):
-    """The arenas of rows: m, c, args, d."""
-    return (
-        memory.address_as(m[ROW_M], int64),
-        memory.constants_like(m[ROW_C], d),
-        memory.address_as(m[ROW_ARGS], int64),
-        memory.address_like(m[ROW_D], d),
-    )
-
-
-@inline
-def _collision_of(m, d):
-    """The arenas of collision."""
-    return (
-        memory.address_as(m[CONTACT_M], int64),
-        memory.constants_like(m[CONTACT_C], d),
-        memory.address_as(m[CONTACT_ARGS], int64),
-        memory.address_like(m[CONTACT_D], d),
-    )
-
-
 @stage
 def seed_direction(m, c, args, d):
     """The state, commands and contacts of the step -> the same in dual numbers, along direction args[0]."""
-    tm, along = memory.address_as(m[TREE_M], int64), args[0]
+    tm, along = memory.address_as(m[linear.TREE_M], int64), args[0]
     operand, control = views.operand_view(tm, c, d), views.control_view(tm, c, d)
     nq = operand.q.shape[0]
-    trees = memory.vector(memory.address_like(m[TREE_DUALS], d), 0, m[DUALS])
-    is_plain = memory.vector(memory.address_as(m[IS_PLAIN], int64), 0, nq)
+    trees = memory.vector(memory.address_like(m[linear.TREE_DUALS], d), 0, m[linear.DUALS])
+    is_plain = memory.vector(memory.address_as(m[linear.IS_PLAIN], int64), 0, nq)
     for k in range(nq):
         at = 2 * (tm[_AT_Q] + k)
-        slope = 1.0 if along == Q and is_plain[k] == 1 else 0.0
+        slope = 1.0 if along == linear.Q and is_plain[k] == 1 else 0.0
         trees[at], trees[at + 1] = operand.q[k], constant(slope, operand.q[k])
-    _copy_duals(operand.v, trees, tm[_AT_V], 1.0 if along == V else 0.0)
-    _copy_duals(control.force, trees, tm[_AT_FORCE], 1.0 if along == FORCE else 0.0)
+    _copy_duals(operand.v, trees, tm[_AT_V], 1.0 if along == linear.V else 0.0)
+    _copy_duals(control.force, trees, tm[_AT_FORCE], 1.0 if along == linear.FORCE else 0.0)
     _copy_duals(control.q_target, trees, tm[_AT_Q_TARGET], 0.0)
     _copy_duals(control.v_target, trees, tm[_AT_V_TARGET], 0.0)
-    if m[ROW_M] == 0:
+    if m[linear.ROW_M] == 0:
         return
-    rm, rc, ra, rd = _rows_of(m, d)
+    rm, rc, ra, rd = linear.rows_of(m, d)
     values = t.actuator_view(rm, rc, ra, rd).control
-    rows = memory.vector(memory.address_like(m[ROW_DUALS], d), 0, m[DUALS])
-    actuators = memory.matrix(memory.address_as(m[ACTUATORS], int64), 0, m[ACTUATOR_COUNT], 3)
+    rows = memory.vector(memory.address_like(m[linear.ROW_DUALS], d), 0, m[linear.DUALS])
+    actuators = memory.matrix(memory.address_as(m[linear.ACTUATORS], int64), 0, m[linear.ACTUATOR_COUNT], 3)
     at = rm[_AT_CONTROL]
     for u in range(actuators.shape[0]):
-        slope = 1.0 if along == CONTROL + actuators[u, 1] else 0.0
+        slope = 1.0 if along == linear.CONTROL + actuators[u, 1] else 0.0
         rows[2 * (at + u)], rows[2 * (at + u) + 1] = values[u], constant(slope, values[u])
-    if along == Q and m[CONTACT_M] != 0:
+    if along == linear.Q and m[linear.CONTACT_M] != 0:
         _seed_contacts(m, c, d, trees, rm, rc, ra, rd)
 
 
@@ -267,14 +123,14 @@ def seed_direction(m, c, args, d):
 def _seed_contacts(m, c, d, trees, rm, rc, ra, rd):
     """Contacts whose distances change, and what their rows are made of."""
     tm, pos = (
-        memory.address_as(m[TREE_M], int64),
-        views.position_view(memory.address_as(m[TREE_M], int64), c, d),
+        memory.address_as(m[linear.TREE_M], int64),
+        views.position_view(memory.address_as(m[linear.TREE_M], int64), c, d),
     )
     _copy_matrix(pos.dof_S, trees, tm[_AT_S])
     _copy_matrix(pos.link_origin, trees, tm[_AT_ORIGIN])
-    hm, hc, ha, hd = _collision_of(m, d)
+    hm, hc, ha, hd = linear.collision_of(m, d)
     found, placed = collision.contact_view(hm, hc, ha, hd).contact, collision.shape_view(hm, hc, ha, hd)
-    duals = memory.vector(memory.address_like(m[CONTACT_DUALS], d), 0, m[DUALS])
+    duals = memory.vector(memory.address_like(m[linear.CONTACT_DUALS], d), 0, m[linear.DUALS])
     _copy_matrix(placed.shape_X_W, duals, hm[_AT_SHAPE])
     contact_row, at = t.contact_frame_view(rm, rc, ra, rd).contact_row, hm[_AT_CONTACT]
     for k in range(found.shape[0]):
@@ -289,22 +145,22 @@ def _seed_contacts(m, c, d, trees, rm, rc, ra, rd):
 @stage
 def take_direction(m, c, args, d):
     """tau and rows in dual numbers along direction args[0] -> their derivatives."""
-    tm, along, lin = memory.address_as(m[TREE_M], int64), args[0], linear_of(m, d)
+    tm, along, lin = memory.address_as(m[linear.TREE_M], int64), args[0], linear.linear_of(m, d)
     tau = views.operand_view(tm, c, d).tau
     nv = tau.shape[0]
-    trees = memory.vector(memory.address_like(m[TREE_DUALS], d), 0, m[DUALS])
+    trees = memory.vector(memory.address_like(m[linear.TREE_DUALS], d), 0, m[linear.DUALS])
     at = tm[_AT_TAU]
     for k in range(nv):
         lin.joint[k, 0] = -tau[k]
         lin.joint[k, 1 + along] = -trees[2 * (at + k) + 1]
-    if m[ROW_M] == 0 or along > V:
+    if m[linear.ROW_M] == 0 or along > linear.V:
         return
-    rm, rc, ra, rd = _rows_of(m, d)
+    rm, rc, ra, rd = linear.rows_of(m, d)
     n = t.link_view(rm, rc, ra, rd).counter[t.ROWS]
-    rows = memory.vector(memory.address_like(m[ROW_DUALS], d), 0, m[DUALS])
+    rows = memory.vector(memory.address_like(m[linear.ROW_DUALS], d), 0, m[linear.DUALS])
     aref, D = rm[_AT_AREF], rm[_AT_D]
     for k in range(n):
-        if along == Q:
+        if along == linear.Q:
             lin.rows[4, k], lin.rows[5, k] = rows[2 * (aref + k) + 1], rows[2 * (D + k) + 1]
         else:
             lin.rows[6, k] = rows[2 * (aref + k) + 1]
@@ -316,7 +172,7 @@ def take_direction(m, c, args, d):
 @stage
 def linearize_motion(m, c, args, d):
     """poses, velocities, composites, solved a -> RNEA, its derivatives and the mass matrix; held wrenches."""
-    tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
+    tm, lin = memory.address_as(m[linear.TREE_M], int64), linear.linear_of(m, d)
     tree, inertia, pos, vel = (
         views.tree_view(tm, c, d),
         views.inertia_view(tm, c, d),
@@ -331,7 +187,7 @@ def linearize_motion(m, c, args, d):
     operand = views.operand_view(tm, c, d)
     v, a = operand.v, operand.a
     like = a[0]
-    _clear(memory.matrix(memory.address_like(m[NUMBERS], d), 0, 6 * v.shape[0], v.shape[0]), like)
+    _clear(memory.matrix(memory.address_like(m[linear.NUMBERS], d), 0, 6 * v.shape[0], v.shape[0]), like)
     _clear(lin.link_W, like)
     for j in range(6):
         lin.link_Va[0, j] = constant(0.0, like)
@@ -382,8 +238,8 @@ def _add_body_forces(chain, body, inertia, pos, body_f, lin):
 @stage
 def linearize_lane_rows(m, c, args, d):
     """rows, solved a -> slacks, forces and weights; the residual and its derivatives by rows of joints."""
-    tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
-    rm, rc, ra, rd = _rows_of(m, d)
+    tm, lin = memory.address_as(m[linear.TREE_M], int64), linear.linear_of(m, d)
+    rm, rc, ra, rd = linear.rows_of(m, d)
     rows, notes = t.row_view(rm, rc, ra, rd), t.row_note_view(rm, rc, ra, rd)
     friction, limit = t.friction_view(rm, rc, ra, rd).friction_dof, t.limit_view(rm, rc, ra, rd).limit_dof
     a = views.operand_view(tm, c, d).a
@@ -425,9 +281,9 @@ def displaced_pair(m, c, args, d):
 
     Over the data of the collision tables. args[1]: which contacts, as bits. args[2]: 1 where normals are all.
     """
-    hm, ha = memory.address_as(m[CONTACT_M], int64), memory.address_as(m[CONTACT_ARGS], int64)
+    hm, ha = memory.address_as(m[linear.CONTACT_M], int64), memory.address_as(m[linear.CONTACT_ARGS], int64)
     shapes, pairs = collision.shape_view(hm, c, ha, d), collision.bucket_view(hm, c, ha, d)
-    out = memory.address_like(m[SHAPED], d)
+    out = memory.address_like(m[linear.SHAPED], d)
     found = memory.matrix(out, PAIR_CONTACTS * contacts.SLOPES, PAIR_CONTACTS, 8)
     q = args[0]
     contacts_of_pair(shapes, pairs, q, found)
@@ -471,11 +327,14 @@ def _put_pose(X, shape, axis, origin, duals, at):
 @inline
 def _geometry(m, d, q, ids, contact_row, links, trees, slopes):
     """Slopes of the contacts of a pair by displacements of its bodies."""
-    hm, hc, ha, hd = _collision_of(m, d)
-    X, pair_args = collision.shape_view(hm, hc, ha, hd).shape_X_W, memory.address_as(m[PAIR_ARGS], int64)
+    hm, hc, ha, hd = linear.collision_of(m, d)
+    X, pair_args = (
+        collision.shape_view(hm, hc, ha, hd).shape_X_W,
+        memory.address_as(m[linear.PAIR_ARGS], int64),
+    )
     at = hm[_AT_SHAPE]
-    duals = memory.vector(memory.address_like(m[CONTACT_DUALS], d), 0, m[DUALS])
-    shaped = memory.matrix(memory.address_like(m[SHAPED], d), 0, PAIR_CONTACTS, 2 * contacts.SLOPES)
+    duals = memory.vector(memory.address_like(m[linear.CONTACT_DUALS], d), 0, m[linear.DUALS])
+    shaped = memory.matrix(memory.address_like(m[linear.SHAPED], d), 0, PAIR_CONTACTS, 2 * contacts.SLOPES)
     pair_args[0], pair_args[1], pair_args[2] = q, 0, 0
     for i in range(PAIR_CONTACTS):
         if contact_row[PAIR_CONTACTS * q + i, 0] >= 0:
@@ -491,11 +350,11 @@ def _geometry(m, d, q, ids, contact_row, links, trees, slopes):
             _put_pose(X, ids[k, 1 - side], -1, origin, duals, at)
             _put_pose(X, ids[k, side], axis, origin, duals, at)
             memory.call_stage(
-                m[PAIR_STAGE],
+                m[linear.PAIR_STAGE],
                 m,
-                memory.constants_like(m[CONTACT_C], d),
+                memory.constants_like(m[linear.CONTACT_C], d),
                 pair_args,
-                memory.address_like(m[CONTACT_DUALS], d),
+                memory.address_like(m[linear.CONTACT_DUALS], d),
             )
             row = contacts.DIRECTIONS * side + axis
             for i in range(PAIR_CONTACTS):
@@ -506,9 +365,9 @@ def _geometry(m, d, q, ids, contact_row, links, trees, slopes):
 @stage
 def linearize_touching(m, c, args, d):
     """contacts, rows, v, solved a -> what contacts make of derivatives and of the Hessian."""
-    tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
-    rm, rc, ra, rd = _rows_of(m, d)
-    hm, hc, ha, hd = _collision_of(m, d)
+    tm, lin = memory.address_as(m[linear.TREE_M], int64), linear.linear_of(m, d)
+    rm, rc, ra, rd = linear.rows_of(m, d)
+    hm, hc, ha, hd = linear.collision_of(m, d)
     pos, chain = views.position_view(tm, c, d), views.chain_view(tm, c, d)
     trees = contacts.LaneTrees(
         chain.dof_parent,
@@ -529,7 +388,7 @@ def linearize_touching(m, c, args, d):
     )
     h, safe = weights.option[t.STEP], weights.option[t.SAFE] != 0.0
     count = contacts.SIDES * contacts.DIRECTIONS
-    dofs = memory.vector(memory.address_as(m[INTEGERS], int64), 0, tm[_NV])
+    dofs = memory.vector(memory.address_as(m[linear.INTEGERS], int64), 0, tm[_NV])
     forces = contacts.LaneForces(lin.rows[1], lin.rows[2], lin.rows[3])
     scratch = contacts.LaneScratch(dofs, lin.G, lin.K, lin.base, lin.change, lin.push)
     sums = contacts.LaneSums(lin.dq, lin.dv, lin.H, lin.link_W)
@@ -620,7 +479,7 @@ def _solve_columns(L, entries, X_io):
 @stage
 def factor_lanes(m, c, args, d):
     """r, its derivatives, Hessian -> factors of the Hessian and of M + h D, velocities after the step."""
-    tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
+    tm, lin = memory.address_as(m[linear.TREE_M], int64), linear.linear_of(m, d)
     tree, pos, dof = views.tree_view(tm, c, d), views.position_view(tm, c, d), views.dof_view(tm, c, d)
     kind, acc, inertia = (
         views.joint_view(tm, c, d).dof_kind,
@@ -635,13 +494,13 @@ def factor_lanes(m, c, args, d):
     r.subtract_held_forces(dof, kind, pos, lin.link_W, lin.dq)
     for k in range(nv):
         lin.residual[k] = lin.residual[k] + lin.joint[k, 0]
-        lin.dq[k, k] = lin.dq[k, k] + lin.joint[k, 1 + Q]
-        lin.dv[k, k] = lin.dv[k, k] + lin.joint[k, 1 + V]
+        lin.dq[k, k] = lin.dq[k, k] + lin.joint[k, 1 + linear.Q]
+        lin.dv[k, k] = lin.dv[k, k] + lin.joint[k, 1 + linear.V]
     _factor(lin.H)
     for k in range(nv):
         lin.z[k], lin.w[k] = lin.residual[k], zero
     _solve_one(lin.H, lin.z)
-    if m[IS_DAMPED] == 1:
+    if m[linear.IS_DAMPED] == 1:
         damped = Damped(views.chain_view(tm, c, d), views.passive_view(tm, c, d), views.drive_view(tm, c, d))
         for k in range(nv):
             lin.damping[k] = h * damping_of(damped, k)
@@ -680,9 +539,9 @@ def _take_off_wrenches(tree, lin):
 @inline
 def _unit_push(m, c, d, number, x_out, j, sign):
     """x_j += sign S^T F of a number of the forces on bodies: a unit torque or force at a centre of mass."""
-    tm = memory.address_as(m[TREE_M], int64)
+    tm = memory.address_as(m[linear.TREE_M], int64)
     pos, chain = views.position_view(tm, c, d), views.chain_view(tm, c, d)
-    link, k = memory.vector(memory.address_as(m[LINKS], int64), 0, tm[_NBODY])[number // 6], number % 6
+    link, k = memory.vector(memory.address_as(m[linear.LINKS], int64), 0, tm[_NBODY])[number // 6], number % 6
     if link > 0:
         arm, i = center_of_mass(views.inertia_view(tm, c, d), pos, link), chain.link_last[link]
         while i >= 0:
@@ -696,10 +555,10 @@ def _unit_push(m, c, d, number, x_out, j, sign):
 @stage
 def lane_columns(m, c, args, d):
     """Factors and derivatives of r -> derivatives of the state after the step, by columns."""
-    tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
-    columns = memory.matrix(memory.address_as(m[COLUMNS], int64), 0, m[COLUMN_COUNT], 2)
-    actuators = memory.matrix(memory.address_as(m[ACTUATORS], int64), 0, m[ACTUATOR_COUNT], 3)
-    turns = memory.matrix(memory.address_as(m[TURNS], int64), 0, m[TURN_COUNT], 2)
+    tm, lin = memory.address_as(m[linear.TREE_M], int64), linear.linear_of(m, d)
+    columns = memory.matrix(memory.address_as(m[linear.COLUMNS], int64), 0, m[linear.COLUMN_COUNT], 2)
+    actuators = memory.matrix(memory.address_as(m[linear.ACTUATORS], int64), 0, m[linear.ACTUATOR_COUNT], 3)
+    turns = memory.matrix(memory.address_as(m[linear.TURNS], int64), 0, m[linear.TURN_COUNT], 2)
     h, x, y, out = views.step_view(tm, c, d).time_step[0], lin.x, lin.y, lin.out
     nv, n, zero = x.shape[0], columns.shape[0], constant(0.0, lin.residual[0])
     _clear(x, zero)
@@ -717,15 +576,15 @@ def lane_columns(m, c, args, d):
             for k in range(nv):
                 x[k, j] = lin.dv[k, i]
         elif source == BY_FORCE:
-            x[i, j] = lin.joint[i, 1 + FORCE]
+            x[i, j] = lin.joint[i, 1 + linear.FORCE]
         elif source == BY_CONTROL:
-            x[actuators[i, 0], j] = lin.joint[actuators[i, 0], 1 + CONTROL + actuators[i, 1]]
+            x[actuators[i, 0], j] = lin.joint[actuators[i, 0], 1 + linear.CONTROL + actuators[i, 1]]
         elif source == BY_BODY:
             _unit_push(m, c, d, i, x, j, -1.0)
     # x = H^-1 dr = -da
-    entries = memory.matrix(memory.address_as(m[INTEGERS], int64), nv, nv, nv)
+    entries = memory.matrix(memory.address_as(m[linear.INTEGERS], int64), nv, nv, nv)
     _solve_columns(lin.H, entries, x)
-    if m[IS_DAMPED] == 1:
+    if m[linear.IS_DAMPED] == 1:
         # -da' = x - (M + h D)^-1 (h D x + d(M w))
         for k in range(nv):
             for j in range(n):
@@ -761,13 +620,13 @@ def lane_columns(m, c, args, d):
 @stage
 def lane_gradient(m, c, args, d):
     """Factors and derivatives of r, the gradient by the state after the step -> by columns."""
-    tm, lin = memory.address_as(m[TREE_M], int64), linear_of(m, d)
-    columns = memory.matrix(memory.address_as(m[COLUMNS], int64), 0, m[COLUMN_COUNT], 2)
-    actuators = memory.matrix(memory.address_as(m[ACTUATORS], int64), 0, m[ACTUATOR_COUNT], 3)
-    turns = memory.matrix(memory.address_as(m[TURNS], int64), 0, m[TURN_COUNT], 2)
+    tm, lin = memory.address_as(m[linear.TREE_M], int64), linear.linear_of(m, d)
+    columns = memory.matrix(memory.address_as(m[linear.COLUMNS], int64), 0, m[linear.COLUMN_COUNT], 2)
+    actuators = memory.matrix(memory.address_as(m[linear.ACTUATORS], int64), 0, m[linear.ACTUATOR_COUNT], 3)
+    turns = memory.matrix(memory.address_as(m[linear.TURNS], int64), 0, m[linear.TURN_COUNT], 2)
     h, nv, n = views.step_view(tm, c, d).time_step[0], lin.w.shape[0], columns.shape[0]
     zero = constant(0.0, lin.residual[0])
-    g = memory.vector(memory.address_like(m[GIVEN], d), 0, 2 * nv)
+    g = memory.vector(memory.address_like(m[linear.GIVEN], d), 0, 2 * nv)
     by_q, by_v = lin.gradient[:nv], lin.gradient[nv : 2 * nv]
     out, w, y = lin.gradient[2 * nv :], lin.z, memory.vector(memory.pointer(lin.y), 0, nv)
     # through q' = q + h v'
@@ -786,7 +645,7 @@ def lane_gradient(m, c, args, d):
     # w = H^-1 (1 - h D (M + h D)^-1) dL/da'
     for k in range(nv):
         w[k], y[k] = h * by_v[k], zero
-    if m[IS_DAMPED] == 1:
+    if m[linear.IS_DAMPED] == 1:
         for k in range(nv):
             y[k] = w[k]
         _solve_one(lin.HD, y)
@@ -806,10 +665,10 @@ def lane_gradient(m, c, args, d):
         elif source == BY_V:
             out[j] = by_v[i]
         elif source == BY_FORCE:
-            out[j] = -(w[i] * lin.joint[i, 1 + FORCE])
+            out[j] = -(w[i] * lin.joint[i, 1 + linear.FORCE])
         elif source == BY_CONTROL:
             k = actuators[i, 0]
-            out[j] = -(w[k] * lin.joint[k, 1 + CONTROL + actuators[i, 1]])
+            out[j] = -(w[k] * lin.joint[k, 1 + linear.CONTROL + actuators[i, 1]])
         elif source == BY_BODY:
             _clear(x, zero)
             _unit_push(m, c, d, i, x, 0, 1.0)

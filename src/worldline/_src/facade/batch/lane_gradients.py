@@ -75,7 +75,7 @@ class LaneGradients:
 
     def vjp(self, which: np.ndarray, g: Array, workers: Workers) -> StepGradient:
         """See `WorldBatch.apply_step_vjp`."""
-        made = self._tangent.gradient(*self._lanes.began(which), g, workers.share)
+        made = self.of_rows(self._lanes.began(which), g, workers)
         return StepGradient(*made, np.zeros((len(which), 0)))
 
     def jvp(self, which: np.ndarray, x: Array, u: Array | None, workers: Workers) -> Array:
@@ -98,7 +98,7 @@ class LaneGradients:
 
     def of_rows(self, rows: tuple[Array, Array], g: Array, workers: Workers) -> tuple[Array, Array]:
         """Gradients by states and controls of steps that began with rows of state and inputs."""
-        return self._tangent.gradient(*rows, g, workers.share)
+        return self._tangent.gradient(*rows, np.ascontiguousarray(g), workers.share)
 
     def along_rows(self, rows: tuple[Array, Array], x: Array, u: Array, workers: Workers) -> Array:
         """Changes of states after steps that began with rows of state and inputs."""
