@@ -329,7 +329,8 @@ class Constraints(ConstraintProgram):
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: contacts, forces, and what broke in it."""
         self._equality.take_back(self.column, frame)
-        self.forget_contacts()
+        # not the forces that the next step of the fixed layout starts from: those are of the last good state
+        Constraints.forget_contacts(self)
 
     def _fill_bodies(self) -> None:
         """Inverse inertias at the start, which rows and damping ratios are scaled with."""
