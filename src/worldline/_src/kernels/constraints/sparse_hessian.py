@@ -70,7 +70,7 @@ def find_pattern(rows, n, nv, pattern_out):
             count += (mask[k] >> d) & 1
         pattern_out.count[k] = count
         total += count
-    if 8 * total >= 3 * nv * (nv - 1):
+    if 5 * total >= 2 * nv * (nv - 1):
         for k in range(nv):
             pattern_out.count[k] = k
             for d in range(k):
