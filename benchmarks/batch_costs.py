@@ -24,13 +24,22 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from benchmarks.batches import STEPS, THREADS, gymnasium_robot, in_folder, inside, mujoco_rollout, started
+from benchmarks.batches import (
+    ON_THREADS,
+    STEPS,
+    THREADS,
+    gymnasium_robot,
+    in_folder,
+    inside,
+    mujoco_rollout,
+    started,
+)
 from benchmarks.timing import table_of, turns_of
 from worldline import msd
 from worldline import simulation as sx
 
-TURNS, ON_THREADS = 7, 16
-"""Turns of a measurement; worlds of a batch on threads."""
+TURNS = 7
+"""Turns of a measurement."""
 COLD = """import sys
 from worldline import simulation as sx
 sx.WorldBatch(sx.World.from_file(sys.argv[1]), 16, layout="lanes").step()"""

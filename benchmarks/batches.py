@@ -29,7 +29,7 @@ from benchmarks.timing import table_of, turns_of
 from worldline import msd
 from worldline import simulation as sx
 
-WORLDS, STEPS, SETTLE, TURNS = 1024, 20, 100, 7
+WORLDS, ON_THREADS, STEPS, SETTLE, TURNS = 1024, 32, 20, 100, 7
 GYMNASIUM = ("hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -126,29 +126,40 @@ def motrix_batch(path: Path, controls: np.ndarray) -> Callable[[], object] | Non
     return lambda: model.step_n(data, STEPS)
 
 
-def measure(path: Path) -> dict[str, np.ndarray]:
-    """Microseconds of a processor that a step of a world takes, by engine, in every turn."""
-    batch = started(path, layout="lanes")
-    single = sx.WorldBatch(msd.from_file(path), WORLDS, layout="lanes", dtype=np.float32)
-    single.controls[:] = batch.controls
-    own, half = batch._worlds.sim, single._worlds.sim
-    first = {name: getattr(own, name).copy() for name in ("q", "v", "activation", "kept")}
+def measure(path: Path) -> tuple[dict[str, np.ndarray], str]:
+    """Microseconds of a processor that a step of a world takes, by engine, in every turn, and the layout.
+
+    Robots that lanes do not take step on threads, fewer worlds of them, and not in single precision.
+    """
+    layout = sx.WorldBatch(msd.from_file(path), 2).layout
+    batch = started(path, WORLDS if layout == "lanes" else ON_THREADS)
     jobs = {
         "MuJoCo": mujoco_rollout(path, batch),
         "float64": lambda: batch.step(STEPS, threads=THREADS),
-        "float32": lambda: single.step(STEPS, threads=THREADS),
     }
-    motrix = motrix_batch(path, batch.controls)
-    if motrix is not None:
-        jobs["MotrixSim"] = motrix
+    start = {
+        name: getattr(batch, name).copy() for name in ("joint_positions", "joint_velocities", "activations")
+    }
+    sims, numbers = [], dict[str, np.ndarray]()
+    if layout == "lanes":
+        single = sx.WorldBatch(msd.from_file(path), WORLDS, layout="lanes", dtype=np.float32)
+        single.controls[:] = batch.controls
+        jobs["float32"] = lambda: single.step(STEPS, threads=THREADS)
+        motrix = motrix_batch(path, batch.controls)
+        if motrix is not None:
+            jobs["MotrixSim"] = motrix
+        sims = [batch._worlds.sim, single._worlds.sim]
+        numbers = {name: getattr(sims[0], name).copy() for name in ("q", "v", "activation", "kept")}
 
     def before() -> None:
-        for name, numbers in first.items():
-            for sim in (own, half):
-                getattr(sim, name)[:] = numbers
+        if not sims:
+            batch.reset(state=start)
+        for sim in sims:
+            for name, values in numbers.items():
+                getattr(sim, name)[:] = values
 
     times = turns_of(jobs, rounds=TURNS, before=before, clock=time.process_time)
-    return {name: 1e6 * seconds / (WORLDS * STEPS) for name, seconds in times.items()}
+    return {name: 1e6 * seconds / (batch.num_worlds * STEPS) for name, seconds in times.items()}, layout
 
 
 def run(console: Console) -> None:
@@ -165,15 +176,17 @@ def run(console: Console) -> None:
             if robot.path is None or not robot.path.exists():
                 missing.append(robot.name)
                 continue
-            times = measure(_elliptic(robot.path, folder) if robot.elliptic else robot.path)
+            times, layout = measure(_elliptic(robot.path, folder) if robot.elliptic else robot.path)
             best = {name: float(each.min()) for name, each in times.items()}
             middle = {name: float(np.median(each)) for name, each in times.items()}
             double.add_row(
-                robot.name,
+                robot.name if layout == "lanes" else f"{robot.name}, on threads",
                 *(f"{best[name]:.2f}" for name in ("float64", "MuJoCo")),
                 *(f"{found['MuJoCo'] / found['float64']:.2f}" for found in (best, middle)),
                 f"{robot.asked:g}",
             )
+            if layout != "lanes":
+                continue
             motrix = best.get("MotrixSim")
             single.add_row(
                 robot.name,

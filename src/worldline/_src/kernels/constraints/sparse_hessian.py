@@ -5,7 +5,8 @@
 Generic over the scalar. H = L^T D L is factored from the tips of the tree to its base. A row that touches one
 branch alone makes no entry of H that M does not have, and factoring adds none [Featherstone 2008, ch. 6.4];
 rows between branches add entries, found as bits of integers. Where a world has zeros that others do not have,
-zeros are added, exactly, so the pattern of a group changes no bits.
+zeros are added, exactly, so the pattern of a group changes no bits. Where it is nearly full, all of H is
+taken, and rows are eliminated GROUP at a time; every entry meets the same numbers in the same order.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def find_pattern(rows, n, nv, pattern_out):
             for i in range(k):
                 if (mask[k] >> i) & 1 != 0:
                     mask[i] |= mask[k] & ((2 << i) - 1)
+    total = 0
     for k in range(nv):
         count = 0
         for d in range(k):
@@ -67,6 +69,12 @@ def find_pattern(rows, n, nv, pattern_out):
             pattern_out.column[k, count] = d
             count += (mask[k] >> d) & 1
         pattern_out.count[k] = count
+        total += count
+    if 5 * total >= 2 * nv * (nv - 1):
+        for k in range(nv):
+            pattern_out.count[k] = k
+            for d in range(k):
+                pattern_out.column[k, d] = d
 
 
 @inline
@@ -107,10 +115,10 @@ def add_weighted_rows(J, rows, weight, n, H_io):
 
 
 @inline
-def factor_solve(pattern, H_io, x_io):
-    """x = H^-1 x; H becomes its factor L, with the inverse of D on the diagonal."""
-    n, column, count = x_io.shape[0], pattern.column, pattern.count
-    for k in range(n - 1, -1, -1):
+def _eliminate_listed(pattern, H_io, x_io):
+    """From H = L^T D L and x: L, with the inverse of D on the diagonal, and L^-T x; row by row."""
+    column, count = pattern.column, pattern.count
+    for k in range(x_io.shape[0] - 1, -1, -1):
         inverse = 1.0 / H_io[k, k]
         H_io[k, k] = inverse
         y = x_io[k]
@@ -125,6 +133,48 @@ def factor_solve(pattern, H_io, x_io):
             H_io[i, i] = H_io[i, i] - whole * x
             x_io[i] = x_io[i] - x * y
             H_io[k, i] = x
+
+
+@inline
+def _eliminate_all(H_io, x_io):
+    """`_eliminate_listed` of a full matrix, GROUP rows at a time; rows as they were go above the diagonal."""
+    end = x_io.shape[0]
+    while end > 0:
+        first = max(end - GROUP, 0)
+        for k in range(end - 1, first - 1, -1):
+            inverse = 1.0 / H_io[k, k]
+            H_io[k, k] = inverse
+            y = x_io[k]
+            for i in range(k):
+                whole = H_io[k, i]
+                x = whole * inverse
+                x_io[i] = x_io[i] - x * y
+                H_io[k, i], H_io[i, k] = x, whole
+            for i in range(first, k):
+                for j in range(i + 1):
+                    H_io[i, j] = H_io[i, j] - H_io[i, k] * H_io[k, j]
+        # H_ij -= sum_k H_ki L_kj; only the last group has fewer rows, and none before it
+        for i in range(first):
+            w0, w1, w2, w3 = H_io[i, end - 1], H_io[i, end - 2], H_io[i, end - 3], H_io[i, end - 4]
+            for j in range(i + 1):
+                h = H_io[i, j] - w0 * H_io[end - 1, j]
+                h = h - w1 * H_io[end - 2, j]
+                h = h - w2 * H_io[end - 3, j]
+                H_io[i, j] = h - w3 * H_io[end - 4, j]
+        end = first
+
+
+@inline
+def factor_solve(pattern, H_io, x_io):
+    """x = H^-1 x; H becomes its factor L, with the inverse of D on the diagonal."""
+    n, column, count = x_io.shape[0], pattern.column, pattern.count
+    full = True
+    for k in range(n):
+        full = full and count[k] == k
+    if full:
+        _eliminate_all(H_io, x_io)
+    else:
+        _eliminate_listed(pattern, H_io, x_io)
     for k in range(n):
         x = x_io[k] * H_io[k, k]
         for e in range(count[k]):
