@@ -329,7 +329,8 @@ class Constraints(ConstraintProgram):
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: contacts, forces, and what broke in it."""
         self._equality.take_back(self.column, frame)
-        self.forget_contacts()
+        # not what a subclass forgets too: forces that the next step starts from were put back with the state
+        Constraints.forget_contacts(self)
 
     def _fill_bodies(self) -> None:
         """Inverse inertias at the start, which rows and damping ratios are scaled with."""
