@@ -405,12 +405,12 @@ def test_placed_primitives_are_primitives_that_are_placed(shape, shell):
 def prism(rng, warp: float, concave: bool) -> tuple[np.ndarray, list[list[int]]]:
     """Vertices and faces of a turned prism over a polygon of five to nine corners."""
     count = int(rng.integers(5, 10))
-    angle = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+    # no two edges alike: rounding would decide between ears of a regular polygon
+    angle = (np.arange(count) + rng.uniform(-0.3, 0.3, count)) * (2.0 * np.pi / count)
     radius = rng.uniform(0.3, 1.0, count) if concave else np.ones(count)
     base = np.stack((radius * np.cos(angle), radius * np.sin(angle), np.zeros(count)), axis=1)
     points = np.concatenate((base, base + np.array((0.0, 0.0, 1.0)))) + warp * rng.normal(size=(2 * count, 3))
-    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    turn[:, 0] *= np.sign(np.linalg.det(turn))
+    turn = rotation_matrix(rng.normal(size=4))
     sides = [[i, (i + 1) % count, count + (i + 1) % count, count + i] for i in range(count)]
     faces = [list(range(count))[::-1], list(range(count, 2 * count)), *sides]
     return points @ turn.T * rng.uniform(0.05, 1.0) + 0.2 * rng.normal(size=3), faces
