@@ -207,7 +207,7 @@ class LaneWorlds:
             return []
         swept = self.sim.solver == "sequential-impulse"
         why = (
-            "sweeps over rows, where they are asked for or Newton's method in lanes does not factor so many columns"
+            "sweeps over rows: as asked, or because Newton's method in lanes does not factor so many columns"
             if swept
             else "Newton's method over active sets; sweeps over rows where it does not settle"
         )

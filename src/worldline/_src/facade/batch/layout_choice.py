@@ -70,8 +70,7 @@ _WORDS = {
     "no_slip": "sweeps against slip (noslip_iterations)",
 }
 _SWEEPS = (
-    f"Newton's method for more than {MOST_COLUMNS} degrees of freedom, in whose place lanes sweep over rows until "
-    "a sweep changes little"
+    f"Newton's method for more than {MOST_COLUMNS} degrees of freedom, in whose place lanes sweep over rows"
 )
 """Why a model that lanes have does not run there."""
 

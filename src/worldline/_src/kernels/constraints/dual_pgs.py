@@ -328,7 +328,7 @@ def sweep_rows(rows, n, frozen, work_io, force_io, a_io):
 
 @inline
 def _enough(n, options, work, force):
-    """Change of a slack that ends sweeps: the tolerance, in single precision at least what rounding changes."""
+    """Change of a slack that ends sweeps: the tolerance, in single precision at least that by rounding."""
     enough = constant(options.tolerance, force[0])
     if is_single(enough):
         for k in range(n):
