@@ -38,6 +38,7 @@ from worldline._src.step.analytic_row_stages import (
 )
 from worldline._src.step.analytic_stages import linearize_joints
 from worldline._src.step.analytic_step import AnalyticStep, has_local_forces, takes
+from worldline._src.step.analytic_turn_stages import linearize_turns, seed_turns
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.island_stages import mass_of_island, solve_islands
@@ -325,7 +326,7 @@ class StepTangent:
         if self._local is None or self._local[0] != sim.preparations:
             # parameters may change what acts, and leave the stages as they are
             self._require_supported()
-            self._local = sim.preparations, has_local_forces(sim)
+            self._local, self._analytic = (sim.preparations, has_local_forces(sim)), None
         if not self._local[1]:
             return None
         made = self._analytic
@@ -515,7 +516,7 @@ def dual_stages() -> list[Stage]:
     made = derivative_stages
     found = [made.relax_islands, made.residual_of_dynamics, made.residual_of_forces]
     found += [made.linearize_accelerations, made.damp_linearized, linearize_joints]
-    found += [linearize_equalities, linearize_tendons, linearize_contacts]
+    found += [seed_turns, linearize_turns, linearize_equalities, linearize_tendons, linearize_contacts]
     return [*parameter_stages(), *found]
 
 
