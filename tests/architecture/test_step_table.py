@@ -167,7 +167,7 @@ def test_stages_that_derivatives_put_in_the_place_of_others_are_known():
     """Entries are for stages of the step; what they run is a stage of the step or of derivatives."""
     names = {row.stage.name for row in TABLE}
     assert DERIVED.keys() <= names
-    homes = ("derivative_stages", "analytic_stages", "analytic_row_stages")
+    homes = ("derivative_stages", "analytic_stages", "analytic_row_stages", "analytic_turn_stages")
     for row in TABLE:
         for form in Form:
             for stage, _ in calls_of(row.stage, row.arenas, form):

@@ -6,6 +6,7 @@ With r(q, v, u, a) = RNEA(q, v, a) - tau - J^T f = 0 at the accelerations a that
 
     linearize_dynamics   derivatives of RNEA, the mass matrix                               plain numbers
     linearize_joints     those of tau and of rows of single degrees of freedom, by columns  dual numbers
+    linearize_turns      those of springs and limits of orientations                          dual numbers
     linearize_equalities those of J^T f of equalities, by links of one color                  dual numbers
     linearize_tendons    those of tendons                                                     dual numbers
     displace_bodies      poses of bodies, along six directions                              plain numbers
@@ -53,11 +54,13 @@ _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 (NV, NLINK, BIT, WITHOUT, COUNTS, IS_STIFF) = range(18, 24)
 (EQUALITY_MAKER, COLORS, COLOR_COUNT) = range(24, 27)
 (TENDON_MAKER, TENDON_COLORS, TENDON_COLOR_COUNT, TENDON_LENGTHS, TENDON_NUMBERS, HAS_ROWS) = range(27, 33)
-HEADER = 33
+(LIMIT_MAKER, TURNS, TURN_COUNT) = range(33, 36)
+HEADER = 36
 """Integers of the header: addresses of arenas and arrays, plain ones but for ROW_D and CONTACT_DUALS; which
 maker of rows is that of contacts, whether damping is implicit, sizes, bodies that are displaced, whether
 contacts obey Coulomb's law; which maker is that of equalities, colors of links and how many there are;
-the same of tendons, with the stage of their lengths and their numbers; whether the step has rows."""
+the same of tendons, with the stage of their lengths and their numbers; whether the step has rows; which
+maker is that of limits, first coordinates and degrees of freedom of orientations."""
 
 GROUP = 5
 """Integers of a group: its first place in the order of degrees of freedom, its size, where its matrices
@@ -288,6 +291,12 @@ def linearize_joints(m, c, args, d):
 
 
 @inline
+def limits_turn(limit, notes, k):
+    """Whether row `k` limits the angle of an orientation."""
+    return notes.row_note[k, 0] == t.OF_LIMIT and limit.limit_kind[notes.row_note[k, 1]] == t.ANGLE
+
+
+@inline
 def _joint_rows(header, lin, m, c, args, d, v, residual_io):
     """Rows of islands without those of contacts; groups, and M with these rows."""
     program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
@@ -316,12 +325,14 @@ def _joint_rows(header, lin, m, c, args, d, v, residual_io):
         for k in range(counter[t.ROW_STAGES]):
             if k != header[CONTACT_MAKER] and k != header[EQUALITY_MAKER] and k != header[TENDON_MAKER]:
                 memory.call_stage(program[t.FIRST_ROW_LINK + k], m, c, args, d)
-        count = counter[t.ROWS]
+        count, limit = counter[t.ROWS], t.limit_view(m, c, args, d)
         slack, force = work.slack[0], solution.row_force
         weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
         row_slacks(rows, notes, count, solution.island_a, slack)
         row_forces(rows, count, slack, force, weight)
         for k in range(count):
+            if limits_turn(limit, notes, k):
+                continue
             for j in range(n):
                 if rows.J[k, j] != 0.0:
                     residual_io[motion.column_dof[j]] = (

@@ -27,7 +27,7 @@ import numpy as np
 
 from worldline._src.kernels.constraints.equality.kinds import JOINT, TENDON
 from worldline._src.kernels.constraints.equality.rows import NO_MOTOR
-from worldline._src.kernels.constraints.tables import BOUNCINESS, HARD, IMPEDANCE, KIND, NUMBER
+from worldline._src.kernels.constraints.tables import ANGLE, BOUNCINESS, HARD, IMPEDANCE, KIND, NUMBER
 from worldline._src.kernels.narrowphase.dispatch import narrow_sort
 from worldline._src.kernels.tendons import PULLEY
 from worldline._src.kernels.transmissions import LINEAR as LINEAR_LENGTH
@@ -46,12 +46,13 @@ from worldline._src.step.derivative_table import (
     LOCAL_EQUALITIES,
     LOCAL_JOINTS,
     LOCAL_TENDONS,
+    LOCAL_TURN_SEEDS,
+    LOCAL_TURNS,
     Form,
     Part,
     repeated_stages,
     selection,
 )
-from worldline._src.step.derivatives import is_analytic
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_snapshot import Snapshot
@@ -61,6 +62,7 @@ from worldline._src.step.step_table import COLLISION, MULTIBODY, called_stages
 _MAKERS = frozenset(("friction_rows", "limit_rows", "contact_rows", "equality_rows", "tendon_rows"))
 """Makers of rows that have analytic derivatives."""
 
+_MAKER_NUMBERS = [s.CONTACT_MAKER, s.EQUALITY_MAKER, s.TENDON_MAKER, s.LIMIT_MAKER]
 _OPEN = 1e300
 """Bounds of equalities beyond this are none."""
 _RANKS = 2
@@ -100,7 +102,7 @@ class _Gradient(NamedTuple):
 
 def has_local_forces(sim: Simulation) -> bool:
     """Whether all that acts in a step has analytic derivatives; see the module."""
-    if not has_inverse_form(sim) or not is_analytic(sim.model):
+    if not has_inverse_form(sim) or sim.model.compensates_gravity or sim.model.arenas.sizes["nbend"]:
         return False
     if any(one.part is Part.REFUSED for one in selection(sim.schedule, Form.LOCAL)):
         return False
@@ -113,7 +115,7 @@ def has_local_forces(sim: Simulation) -> bool:
         return True
     makers = {row.stage.name for row in called_stages(constraints.step_plan) if row.link is None}
     column = constraints.column
-    if not makers <= _MAKERS or (column.limit_kind != NUMBER).any():
+    if not makers <= _MAKERS or not np.isin(column.limit_kind, (NUMBER, ANGLE)).all():
         return False
     if "equality_rows" in makers and not _has_plain_equalities(column):
         return False
@@ -281,7 +283,7 @@ class AnalyticStep(dual_step.DualStep):
         h, data = self._header, sim.data
         h[s.TREE_M], h[s.TREE_C], h[s.TREE_D] = address_of(index), address_of(constant), address_of(data)
         h[s.NUMBERS], h[s.GROUPS] = address_of(self._numbers), address_of(self._groups)
-        h[s.SOLVED], h[[s.CONTACT_MAKER, s.EQUALITY_MAKER, s.TENDON_MAKER]] = address_of(self._solved), -1
+        h[s.SOLVED], h[_MAKER_NUMBERS] = address_of(self._solved), -1
         dual = [address_of(x) for x in (h, constant, arguments, self._trees)]
         plain_set = [*dual[:3], address_of(data)]
         self._sets = np.concatenate([self._sets, np.array([dual, plain_set], np.int64)])
@@ -310,6 +312,12 @@ class AnalyticStep(dual_step.DualStep):
         joints += dual_step.dual_calls(LOCAL_JOINTS) + parts[Part.END]
         contacts = parts[Part.CONTACTS]
         self._point_at_rows(sim)
+        h[s.TURNS], h[s.TURN_COUNT] = address_of(self._turns), len(self._turns)
+        if self._turns_have_forces(sim):
+            # commanded forces have a direction of their own, which now is one of an orientation
+            joints.append((dual_step.NUMBERS, address_of(self.kept["force"]), self._place("force"), self._nv))
+            joints += dual_step.dual_calls(LOCAL_TURN_SEEDS) + parts[Part.JOINTS]
+            joints += dual_step.dual_calls(LOCAL_TURNS)
         names = {one.stage.name for one in chosen}
         has_equalities, has_tendons = h[s.EQUALITY_MAKER] >= 0, "tendon_forces" in names
         constants = ["dof_S", "link_origin"] if contacts or has_equalities or has_tendons else []
@@ -376,6 +384,11 @@ class AnalyticStep(dual_step.DualStep):
             (dual_step.INTEGERS, address_of(copy), address_of(self._collision_args) + offset, counter.size)
         )
 
+    def _turns_have_forces(self, sim: Simulation) -> bool:
+        """Whether an orientation has a spring or a limit."""
+        limits = sim.constraints is not None and (sim.constraints.column.limit_kind == ANGLE).any()
+        return bool(limits or sim.model.joint_stiffness[self._turns[:, 1:] + np.arange(3)].any())
+
     def _point_at_rows(self, sim: Simulation) -> None:
         """Addresses of the arenas of rows and collision."""
         h, constraints = self._header, sim.constraints
@@ -393,6 +406,8 @@ class AnalyticStep(dual_step.DualStep):
             h[s.EQUALITY_MAKER] = makers.index("equality_rows")
             self._colors = _colors_of(_linked_by_equalities(column), nlink)
             h[s.COLORS], h[s.COLOR_COUNT] = address_of(self._colors), max(self._colors.max() + 1, 1)
+        if "limit_rows" in makers:
+            h[s.LIMIT_MAKER] = makers.index("limit_rows")
         if "tendon_rows" in makers:
             h[s.TENDON_MAKER] = makers.index("tendon_rows")
         if "tendon_lengths" in stages:

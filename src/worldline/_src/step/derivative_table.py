@@ -21,6 +21,7 @@ from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.step import analytic_row_stages as local_rows
 from worldline._src.step import analytic_stages as local
+from worldline._src.step import analytic_turn_stages as local_turns
 from worldline._src.step import derivative_stages as inverse
 from worldline._src.step import stages as trees
 from worldline._src.step.fixed_stages import damp_fixed
@@ -140,9 +141,11 @@ LOCAL_JOINTS: Calls = ((local.linearize_joints, LINEAR),)
 LOCAL_CONTACTS: Calls = ((local_rows.linearize_contacts, LINEAR),)
 LOCAL_EQUALITIES: Calls = ((local_rows.linearize_equalities, LINEAR),)
 LOCAL_TENDONS: Calls = ((local_rows.linearize_tendons, LINEAR),)
+LOCAL_TURN_SEEDS: Calls = ((local_turns.seed_turns, LINEAR),)
+LOCAL_TURNS: Calls = ((local_turns.linearize_turns, LINEAR),)
 LOCAL_END: Calls = ((local.finish_linear, PLAIN_LINEAR),)
 """Stages of the form LOCAL between its parts: before joints, after joints, after contacts, for equalities,
-for tendons, at the end."""
+for tendons, for orientations before and after joints run once more, at the end."""
 
 
 class Selected(NamedTuple):
@@ -188,5 +191,5 @@ def selection(schedule: Iterable[tuple[Stage, int]], form: Form) -> list[Selecte
 def stages_in_duals() -> list[Stage]:
     """Stages of derivatives in dual numbers that are no stages of the step."""
     listed = [entry.inverse for entry in DERIVED.values() if entry.inverse]
-    listed += [LOCAL_JOINTS, LOCAL_EQUALITIES, LOCAL_TENDONS, LOCAL_CONTACTS]
+    listed += [LOCAL_JOINTS, LOCAL_TURN_SEEDS, LOCAL_TURNS, LOCAL_EQUALITIES, LOCAL_TENDONS, LOCAL_CONTACTS]
     return [*(stage for calls in listed for stage, _ in calls), *INSTEAD.values()]

@@ -325,7 +325,7 @@ class StepTangent:
         if self._local is None or self._local[0] != sim.preparations:
             # parameters may change what acts, and leave the stages as they are
             self._require_supported()
-            self._local = sim.preparations, has_local_forces(sim)
+            self._local, self._analytic = (sim.preparations, has_local_forces(sim)), None
         if not self._local[1]:
             return None
         made = self._analytic
