@@ -60,7 +60,7 @@ def begin_positions(limit, option, v, n, split_out, counter_out, made_io, a_io):
 
 
 @kernel
-def begin_velocities(layout, option, n, split_out, counter, made_io, a_io):
+def begin_velocities(layout, option, n, counter, split_out, made_io, a_io):
     """Keep accelerations of the position pass; rows, guesses and accelerations are those of a step again."""
     if counter[IS_SPLIT] != 0:
         solving, kept = made_io.dual.solving, made_io.bounce.bounce_force
@@ -74,7 +74,7 @@ def begin_velocities(layout, option, n, split_out, counter, made_io, a_io):
 
 
 @kernel
-def end_velocities(option, split_io, counter, made, a):
+def end_velocities(option, counter, made, a, split_io):
     """How the rate of displacement of a step differs from its velocity: h (a_position - a_velocity)."""
     if counter[IS_SPLIT] != 0:
         splits, correction = made.dual.solving[SPLITS], split_io.correction
