@@ -147,7 +147,7 @@ class ConstraintProgram:
         return hard or bool((np.abs(bounds) < _OPEN).any())
 
     def may_split(self, h: float) -> bool:
-        """Whether both passes of a step of `h` can differ by more than what limits of joints ask for.
+        """Whether both passes of a step of `h` can differ by more than what limits of joints require.
 
         Lanes have both passes for those. Contact springs that a step resolves have the same target in both:
         with w the highest frequency of a spring, w^2 h^2 <= UNRESOLVED.

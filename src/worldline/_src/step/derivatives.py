@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class Spread(TypedDict, total=False):
-    """Keywords of functions that spread worlds over threads and lanes, and write where they are told."""
+    """Keywords of functions that spread worlds over threads and lanes, and that name the array of results."""
 
     threads: int
     lanes: int | None
