@@ -16,6 +16,7 @@ from worldline import kinematics as wk
 from worldline import math as wmath
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError
+from worldline._src.kinematics.subproblems import circle_angles
 
 PI = np.pi
 Z = (0, 0, 1)
@@ -251,3 +252,14 @@ def test_what_has_no_closed_form_is_refused():
 def test_examples_of_analytic_inverse_kinematics():
     done = doctest.testmod(importlib.import_module("worldline._src.kinematics.analytic"))
     assert done.failed == 0 and done.attempted > 1
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_target_that_rounding_puts_past_the_edge_has_the_angle_of_the_edge(sign):
+    """c cos + s sin = d has the extreme values +-|(c, s)|, at the angle of (c, s) and opposite to it."""
+    c, s = 0.6, 0.8
+    angles = circle_angles(c, s, sign * (1.0 + 1e-12), 1.0)
+    assert angles
+    for angle in angles:
+        assert (np.cos(angle), np.sin(angle)) == pytest.approx((sign * c, sign * s), abs=1e-12)
+    assert circle_angles(c, s, sign * 1.001, 1.0) == []

@@ -17,6 +17,7 @@ from waiting import until
 
 from worldline import ArgumentError, BusyError, StepFailure, WorldlineError, msd
 from worldline import simulation as sx
+from worldline._src.viewer.messages import is_valid_value
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
 websockets = pytest.importorskip("websockets", reason="the viewer needs the package viser")
@@ -247,6 +248,15 @@ def test_lists_take_their_entries_alone(viewer):
     assert viewer.speed == 1.0 and speed.value == "1"
     send(viewer, speed, {"value": "2"})
     until(lambda: viewer.speed == 2.0)
+
+
+def test_a_slider_takes_values_up_to_one_of_its_steps_beyond_its_ends(viewer):
+    """The page counts steps from the lower end, so that the last one may lie beyond the upper end."""
+    slider = viewer._session.controls.sliders._joints[0][2]
+    assert slider.step > 0.0
+    for end, beyond in ((slider.min, -slider.step), (slider.max, slider.step)):
+        assert is_valid_value(slider, end + 0.9 * beyond)
+        assert not is_valid_value(slider, end + 1.1 * beyond)
 
 
 def test_sliders_and_buttons_still_work(viewer):
