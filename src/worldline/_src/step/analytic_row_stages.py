@@ -7,6 +7,8 @@ They run after `linearize_joints`; see `analytic_stages.py`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from worldline._src.duals.kind import DIRECTIONS, DOUBLES
 from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import contact_derivatives as contacts
@@ -21,6 +23,7 @@ from worldline._src.kernels.constraints.tendon import derivatives as tendons
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import float64, int64
 from worldline._src.model import views
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar import memory
 from worldline._src.step.analytic_stages import (
     BIT,
@@ -62,6 +65,47 @@ _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 
 NO_COLOR = -2
 """In the place of a color: that of no link."""
+
+
+class MadeRows(NamedTuple):
+    """Rows of one maker of the island at hand, with the views they are in."""
+
+    motion: Any
+    solution: Any
+    rows: Any
+    notes: Any
+    work: Any
+    count: Any
+    weight: Any
+
+
+@inline
+def rows_of_maker(header, maker, n, v, m, c, args, d):
+    """The rows of one maker in an island of n columns, at velocities v and the solved accelerations."""
+    program, counter = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d).counter
+    args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
+    # views are cut by the size of the island at hand
+    motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
+    rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
+    work = t.work_view(m, c, args, d)
+    for j in range(n):
+        motion.island_v[j] = v[motion.column_dof[j]]
+    load_accelerations(header, n, solution)
+    counter[t.ROWS], counter[t.BOUNCED] = 0, 0
+    memory.call_stage(program[t.FIRST_ROW_LINK + maker], m, c, args, d)
+    count = counter[t.ROWS]
+    weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
+    row_slacks(rows, notes, count, solution.island_a, work.slack[0])
+    return MadeRows(motion, solution, rows, notes, work, count, weight)
+
+
+@inline
+def solved_rows(made):
+    """Slacks, forces and weights of rows."""
+    slack, force = made.work.slack[0], made.solution.row_force
+    row_forces(made.rows, made.count, slack, force, made.weight)
+    return contacts.SolvedRows(slack, force, made.weight)
+
 
 # ---- equalities
 
@@ -142,13 +186,8 @@ def linearize_equalities(m, c, args, d):
 @inline
 def _equality_rows(header, m, c, args, d, color, turn):
     """See `linearize_equalities`."""
-    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups, lin = (
-        island.counter,
-        pairs_of(m, c, args, d).ids,
-        grouping_of(header),
-        linear_of(header),
-    )
+    island, pair = t.island_view(m, c, args, d), pairs_of(m, c, args, d).ids
+    counter, groups, lin = island.counter, grouping_of(header), linear_of(header)
     tm, tc, td = (
         memory.address_as(header[TREE_M], int64),
         memory.address_as(header[TREE_C], float64),
@@ -178,33 +217,19 @@ def _equality_rows(header, m, c, args, d, color, turn):
     )
     for i in range(counter[t.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
-        # views are cut by the size of the island at hand
-        motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
-        work = t.work_view(m, c, args, d)
-        for j in range(n):
-            motion.island_v[j] = v[motion.column_dof[j]]
-        load_accelerations(header, n, solution)
-        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
-        memory.call_stage(program[t.FIRST_ROW_LINK + header[EQUALITY_MAKER]], m, c, args, d)
-        count = counter[t.ROWS]
-        if count == 0:
+        made = rows_of_maker(header, header[EQUALITY_MAKER], n, v, m, c, args, d)
+        if made.count == 0:
             continue
-        slack, force = work.slack[0], solution.row_force
-        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
-        row_slacks(rows, notes, count, solution.island_a, slack)
-        row_forces(rows, count, slack, force, weight)
         equalities.linearize_equalities(
             form,
             t.equality_view(m, c, args, d),
             t.anchor_pose_view(m, c, args, d).anchor_X,
             t.member_view(m, c, args, d),
-            rows,
-            contacts.SolvedRows(slack, force, weight),
+            made.rows,
+            solved_rows(made),
             equalities.EqualityScratch(
                 groups.list,
-                work.vectors[0],
+                made.work.vectors[0],
                 memory.matrix(memory.pointer_as(lin.columns, float64), 0, 6, nv),
                 memory.matrix(memory.pointer_as(lin.scratch, float64), 0, 6, 6),
                 memory.matrix(memory.pointer_as(lin.scratch, float64), 36, 6, 6),
@@ -263,30 +288,19 @@ def linearize_tendons(m, c, args, d):
 @inline
 def _tendon_rows(header, m, c, args, d, numbers_io):
     """Forces of the rows of tendons, and the Hessians of islands with them."""
-    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups = island.counter, pairs_of(m, c, args, d).ids, grouping_of(header)
-    lin = linear_of(header)
+    island, pair = t.island_view(m, c, args, d), pairs_of(m, c, args, d).ids
+    counter, groups, lin = island.counter, grouping_of(header), linear_of(header)
+    v = memory.address_as(header[START_V], float64)
     for i in range(counter[t.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
-        # views are cut by the size of the island at hand
-        solution, work = t.solve_view(m, c, args, d), t.work_view(m, c, args, d)
-        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
-        load_accelerations(header, n, solution)
-        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
-        memory.call_stage(program[t.FIRST_ROW_LINK + header[TENDON_MAKER]], m, c, args, d)
-        count = counter[t.ROWS]
-        slack, force = work.slack[0], solution.row_force
-        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
-        row_slacks(rows, notes, count, solution.island_a, slack)
-        row_forces(rows, count, slack, force, weight)
+        made = rows_of_maker(header, header[TENDON_MAKER], n, v, m, c, args, d)
         tendons.add_tendon_rows(
             t.tendon_view(m, c, args, d),
             t.member_view(m, c, args, d).dof_column,
-            rows,
-            notes,
-            contacts.SolvedRows(slack, force, weight),
-            count,
+            made.rows,
+            made.notes,
+            solved_rows(made),
+            made.count,
             numbers_io,
             memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n),
         )
@@ -336,13 +350,8 @@ def linearize_contacts(m, c, args, d):
 @inline
 def _contact_rows(header, m, c, args, d):
     """See `linearize_contacts`."""
-    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups, lin = (
-        island.counter,
-        pairs_of(m, c, args, d).ids,
-        grouping_of(header),
-        linear_of(header),
-    )
+    island, pair = t.island_view(m, c, args, d), pairs_of(m, c, args, d).ids
+    counter, groups, lin = island.counter, grouping_of(header), linear_of(header)
     tm, tc, td = (
         memory.address_as(header[TREE_M], int64),
         memory.address_as(header[TREE_C], float64),
@@ -370,11 +379,8 @@ def _contact_rows(header, m, c, args, d):
     h = views.step_view(tm, tc, td).time_step[0]
     laws = contacts.ContactLaws(t.shape_law_view(m, c, args, d), h, weights.option[t.SAFE] != 0.0)
     displaced = contacts.Displaced(header[BIT], header[WITHOUT], header[COUNTS] == 1)
-    v, nv, wide = (
-        memory.address_as(header[START_V], float64),
-        header[NV],
-        memory.pointer_as(lin.columns, float64),
-    )
+    v, nv = memory.address_as(header[START_V], float64), header[NV]
+    wide = memory.pointer_as(lin.columns, float64)
     scratch = contacts.ContactScratch(
         groups.list,
         memory.matrix(wide, 0, 6, nv),
@@ -389,31 +395,17 @@ def _contact_rows(header, m, c, args, d):
         n = islands.open_island(pair, i, island)
         if counter[t.CONTACT_FIRST] == counter[t.CONTACT_END]:
             continue
-        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
-        # views are cut by the size of the island at hand
-        motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
-        work = t.work_view(m, c, args, d)
-        for j in range(n):
-            motion.island_v[j] = v[motion.column_dof[j]]
-        load_accelerations(header, n, solution)
-        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
-        memory.call_stage(program[t.FIRST_ROW_LINK + header[CONTACT_MAKER]], m, c, args, d)
-        count = counter[t.ROWS]
-        slack, force = work.slack[0], solution.row_force
-        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
-        row_slacks(rows, notes, count, solution.island_a, slack)
+        made = rows_of_maker(header, header[CONTACT_MAKER], n, v, m, c, args, d)
         frames = t.contact_frame_view(m, c, args, d)
-        add_slips(t.member_view(m, c, args, d), frames, rows, slack)
+        add_slips(t.member_view(m, c, args, d), frames, made.rows, made.work.slack[0])
         groups.of[i, 4] = header[IS_STIFF]
-        row_forces(rows, count, slack, force, weight)
         H = memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n)
         contacts.linearize_contacts(
             contacts.ContactForm(touching, laws, displaced),
             contacts_of(args, d),
-            IslandRows(t.member_view(m, c, args, d), rows, notes, frames),
-            contacts.SolvedRows(slack, force, weight),
-            work,
+            IslandRows(t.member_view(m, c, args, d), made.rows, made.notes, frames),
+            solved_rows(made),
+            made.work,
             scratch,
             contacts.ContactSums(lin.dq, lin.dv, lin.residual, lin.link_W, H, groups.of[i, 4] == 1),
         )

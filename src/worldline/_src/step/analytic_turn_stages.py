@@ -14,11 +14,11 @@ from worldline._src.duals.kind import DOUBLES, value_of
 from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.row_derivatives import row_forces, row_slacks
 from worldline._src.kinds import float64, int64
 from worldline._src.model import views
 from worldline._src.scalar import memory
 from worldline._src.scalar.ops import constant
+from worldline._src.step.analytic_row_stages import rows_of_maker, solved_rows
 from worldline._src.step.analytic_stages import (
     HAS_ROWS,
     LIMIT_MAKER,
@@ -34,7 +34,6 @@ from worldline._src.step.analytic_stages import (
     grouping_of,
     limits_turn,
     linear_of,
-    load_accelerations,
 )
 from worldline._src.step.reaching import pairs_of
 
@@ -101,34 +100,21 @@ def _add_slopes(turns, slopes, first, out_io):
 @inline
 def _limit_rows(header, m, c, args, d, v, residual_io):
     """Forces of the rows of limits of angles, and the Hessians of islands with them."""
-    program, island = t.program_view(m, c, args, d).program, t.island_view(m, c, args, d)
-    counter, pair, groups = island.counter, pairs_of(m, c, args, d).ids, grouping_of(header)
+    island, pair = t.island_view(m, c, args, d), pairs_of(m, c, args, d).ids
+    counter, groups = island.counter, grouping_of(header)
     lin, limit = linear_of(header), t.limit_view(m, c, args, d)
     for i in range(counter[t.ISLANDS]):
         n = islands.open_island(pair, i, island)
-        args[t.ISLAND_COLUMNS], args[t.ISLAND_WIDTH] = n, islands.padded_columns(n)
-        # views are cut by the size of the island at hand
-        motion, solution = t.motion_view(m, c, args, d), t.solve_view(m, c, args, d)
-        rows, notes = t.row_view(m, c, args, d), t.row_note_view(m, c, args, d)
-        work = t.work_view(m, c, args, d)
-        for j in range(n):
-            motion.island_v[j] = v[motion.column_dof[j]]
-        load_accelerations(header, n, solution)
-        counter[t.ROWS], counter[t.BOUNCED] = 0, 0
-        memory.call_stage(program[t.FIRST_ROW_LINK + header[LIMIT_MAKER]], m, c, args, d)
-        count = counter[t.ROWS]
-        slack, force = work.slack[0], solution.row_force
-        weight = memory.vector(memory.pointer_as(work.slack[1], float64), 0, count)
-        row_slacks(rows, notes, count, solution.island_a, slack)
-        row_forces(rows, count, slack, force, weight)
+        made = rows_of_maker(header, header[LIMIT_MAKER], n, v, m, c, args, d)
+        rows, dofs, solved = made.rows, made.motion.column_dof, solved_rows(made)
         H = memory.matrix(memory.pointer_as(lin.H, float64), groups.of[i, 2], n, n)
-        for k in range(count):
-            if limits_turn(limit, notes, k):
+        for k in range(made.count):
+            if limits_turn(limit, made.notes, k):
                 # r -= J^T f, H += J^T D J
                 for j in range(n):
                     x = value_of(rows.J[k, j])
-                    dof = motion.column_dof[j]
-                    residual_io[dof] = residual_io[dof] - rows.J[k, j] * force[k]
+                    dof = dofs[j]
+                    residual_io[dof] = residual_io[dof] - rows.J[k, j] * solved.force[k]
                     if x != 0.0:
                         for e in range(n):
-                            H[j, e] += weight[k] * x * value_of(rows.J[k, e])
+                            H[j, e] += solved.weight[k] * x * value_of(rows.J[k, e])
