@@ -364,7 +364,7 @@ def test_features_are_those_the_compiler_sees():
 
 NAMES = """
 from worldline._src.cli.compile_units import units
-every = ("float", "lanes4", "lanes8", "single8", "single16", "dual", "dual7")
+every = ("float", "lanes4", "lanes8", "single8", "single16", "dual", "dual7", "dual8lanes")
 print(*{unit.function.__name__ for scalar in every for unit in units(scalar)})
 """
 
@@ -414,6 +414,7 @@ def test_stages_of_derivatives_are_units():
     assert {unit.variant for unit in units("dual7own")} == {DUAL7_OWN.name}
     assert {name for name in listed - by_parameters if "linear" not in name and "residual" not in name} == {
         "relax_islands",
+        "seed_turns",
         "settle_every_island",
         "settle_islands",
     }

@@ -104,6 +104,8 @@ def run(folder: Path) -> int:
     coordinates: Array = batch.articulation_array("joint_q")
     assert coordinates is batch.joint_positions
     where: list[Array] = [found.point, found.normal, found.force, found.net_forces(3, count)]
+    on_ball: Array = found.pair_forces(3, batch.body_names.index("ball"), -1)
+    assert on_ball.shape == (3, 3)
     who: list[NDArray[np.int64]] = [found.world, found.body_a, found.body_b, found.shape_a, found.shape_b]
     assert found.count == 3 == len(found.depth) and len(where) + len(who) == 9
     assert found.of_world(1).count == 1 and found.counts(3).tolist() == [1, 1, 1]

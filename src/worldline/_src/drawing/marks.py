@@ -136,7 +136,7 @@ def contacts_of(world: World) -> Contacts:
     if constraints is None or constraints.collision is None or not rows:
         return Contacts(*np.zeros((3, 0, 3)))
     hit = constraints.collision.column.contact[[k for k, _ in rows]]
-    return Contacts(hit[:, 0:3].copy(), hit[:, 3:6].copy(), np.array([force for _, force in rows]))
+    return Contacts(hit[:, 0:3].copy(), hit[:, 3:6].copy(), np.array([force for _, (force, _) in rows]))
 
 
 class TendonLines(NamedTuple):
